@@ -1,0 +1,151 @@
+package assembly
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"strata/filecontext"
+	"strata/history"
+	"strata/session/content"
+	"strata/session/fit"
+	"strata/session/reads"
+	"strata/stability"
+	"strata/tokens"
+)
+
+// choose adds a file to the context.
+func (d *readDesk) choose(name string) {
+	d.t.Helper()
+	d.Files = []filecontext.Entry{{Content: d.content(name), State: filecontext.Full}}
+}
+
+// content returns a file as it is on disk.
+func (d *readDesk) content(name string) filecontext.Content {
+	d.t.Helper()
+	ref, err := d.Roots.Locate(name)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	c, err := d.Roots.Read(d.t.Context(), ref)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return c
+}
+
+// edit adds a step that replaces the first line of a file.
+func (d *readDesk) edit(name, line string) {
+	d.t.Helper()
+	before := d.content(name)
+	_, rest, _ := strings.Cut(before.Text, "\n")
+	d.write(name, line+"\n"+rest)
+	after := d.content(name)
+	d.stored.say(history.RoleAssistant, "I edit "+name)
+	d.stored.say(history.RoleTool, "")
+	m := &d.stored.messages[len(d.stored.messages)-1]
+	call := &d.stored.messages[len(d.stored.messages)-2]
+	call.Blocks = append(call.Blocks, history.Block{Type: history.BlockToolCall, CallID: m.ID, Name: "edit_file", Args: `{}`})
+	first := history.LineHunk{OldStart: 1, OldLines: 1, NewStart: 1, NewLines: 1}
+	m.Blocks = []history.Block{{Type: history.BlockToolResult, CallID: m.ID, Content: []history.Block{{Type: history.BlockText, Text: "Edited.\n",
+		Shows: []history.FileLines{{Path: name, Version: after.Version(), Lines: []history.Lines{{Start: 1, End: 1}}, Of: after.Lines,
+			From: &history.Derivation{Version: before.Version(), Hunks: []history.LineHunk{first}}}}}}}}
+	m.Tokens = content.Tokens(d.t.Context(), tokens.For(""), m.Blocks)
+	d.View = d.stored.view()
+}
+
+// shows returns the texts of the file in a request, which is answered.
+func (d *readDesk) shows(name string) (all []string, layout history.Layout, blobs []history.Blob) {
+	d.t.Helper()
+	b, layout, blobs := asked(d.t, &d.State, d.stored)
+	if !slices.Contains(b.Sent, SentFile{Path: name, Hash: d.content(name).Hash, Whole: true}) {
+		d.t.Errorf("the present version does not count as sent: %+v", b.Sent)
+	}
+	for i := range b.Plan.Entries {
+		if e := &b.Plan.Entries[i]; e.Key == fit.FilePrefix+name && !e.Dead {
+			all = append(all, string(e.Kind)+" "+e.Rev)
+		}
+	}
+	return all, layout, blobs
+}
+
+// The text to which a message led is kept for the diff of the next change by somebody else, whatever leaves meanwhile. While the
+// message tells it, nothing is read from the store for a diff, and nothing is stored again.
+func TestTheTextThatAMessageToldIsKept(t *testing.T) {
+	for name, between := range map[string]func(d *readDesk, layout history.Layout){
+		"at once": func(*readDesk, history.Layout) {},
+		"after a restart": func(d *readDesk, layout history.Layout) {
+			var err error
+			if d.Layout, err = NewLayout(stability.Options{}, layout, func(string) *stability.Mirror { return d.Mirrors.Of("x", d.Now()) }); err != nil {
+				t.Fatal(err)
+			}
+			d.Reads, d.Pictures, d.Diffs = new(reads.Reads), new(content.Gallery), new(Diffs)
+		},
+		"after a cut": func(d *readDesk, _ history.Layout) {
+			d.View = slices.Delete(slices.Clone(d.View), len(d.View)-2, len(d.View)-1)
+			d.shows("a.go")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newReadDesk(t, "log")
+			d.write("a.go", strings.Repeat("package a\n", 1000))
+			d.choose("a.go")
+			first, _, _ := d.shows("a.go")
+			d.edit("a.go", "package b")
+			told := fit.Hash(d.content("a.go").Text)
+			for n := range 2 {
+				now, layout, blobs := d.shows("a.go")
+				if !slices.Equal(now, first) {
+					t.Fatalf("the layout has %q, before the edit %q", now, first)
+				}
+				if stored := slices.ContainsFunc(blobs, func(b history.Blob) bool { return b.Hash == told }); stored != (n == 0) {
+					t.Errorf("request %d after the edit: the text is stored: %t", n+1, stored)
+				}
+				replied(&d.State, d.stored, "go on")
+				if n == 1 {
+					between(d, layout)
+				}
+			}
+			revisions, err := d.revisions(t.Context(), nil, nil)
+			if err != nil || len(revisions.texts) != 0 {
+				t.Errorf("%+v, %v", revisions, err)
+			}
+			d.write("a.go", strings.Replace(d.content("a.go").Text, "package b", "package c", 1))
+			b, _, _ := asked(t, &d.State, d.stored)
+			last := b.Plan.Entries[slices.IndexFunc(b.Plan.Entries, func(e stability.Entry) bool { return e.Kind == stability.Diff })]
+			if text := string(d.stored.blobs[last.Blob]); !strings.Contains(text, "-package b\n+package c\n") {
+				t.Errorf("the diff is %q", text)
+			}
+		})
+	}
+}
+
+// If the message leaves the view, or is patched, the text is told.
+func TestAChangeWhoseMessageLeavesIsTold(t *testing.T) {
+	for name, leave := range map[string]func(view []history.Viewed) []history.Viewed{
+		"it leaves": func(view []history.Viewed) []history.Viewed { return append(view[:1], view[3:]...) },
+		"its call is patched": func(view []history.Viewed) []history.Viewed {
+			view[1].Patches = []history.Patch{{Text: "notice"}}
+			return view
+		},
+		"its result is patched": func(view []history.Viewed) []history.Viewed {
+			view[2].Patches = []history.Patch{{Text: "notice"}}
+			return view
+		},
+	} {
+		d := newReadDesk(t, "log")
+		d.write("a.go", strings.Repeat("package a\n", 1000))
+		d.choose("a.go")
+		d.shows("a.go")
+		d.edit("a.go", "package b")
+		d.shows("a.go")
+		replied(&d.State, d.stored, "go on")
+		d.View = leave(slices.Clone(d.View))
+		for range 2 {
+			now, _, _ := d.shows("a.go")
+			if want := fit.Hash(d.content("a.go").Text); !strings.HasSuffix(now[len(now)-1], want) {
+				t.Errorf("%s: the layout has %q, the file is %s", name, now, want)
+			}
+		}
+	}
+}

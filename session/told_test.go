@@ -57,8 +57,13 @@ func TestAnOwnChangeOfAUsersFileIsNotToldAgain(t *testing.T) {
 			if got := fileTexts(third.req); !slices.Equal(got, before) || !strings.Contains(a.file("a.go"), "return 2") {
 				t.Errorf("after the next edit the files are %q", got)
 			}
-			a.write("a.go", strings.Replace(a.file("a.go"), "return 2", "return 3", 1))
 			third.act(reply.StopToolUse, callsOf(3, `list_files{}`)...)
+			third = a.asked()
+			if reason := a.checkEdit(workspace.EditRequest{Path: "a.go"}); reason != "" {
+				t.Errorf("the text that the edit made does not count as shown: %s", reason)
+			}
+			a.write("a.go", strings.Replace(a.file("a.go"), "return 2", "return 3", 1))
+			third.act(reply.StopToolUse, callsOf(4, `list_files{}`)...)
 			fourth := a.asked()
 			if got := fileTexts(fourth.req); len(got) != len(before)+1 || !strings.Contains(got[len(before)], "-func Alpha() int { return 2 }") || !strings.Contains(got[len(before)], "+func Alpha() int { return 3 }") {
 				t.Errorf("after somebody's change the files are %q", got)

@@ -67,6 +67,13 @@ type Item struct {
 	Unmarkable bool `json:"unmarkable,omitempty"`
 }
 
+// Move is a change of a file that a message tells completely: the model made it, and the message has its call and its result. A
+// reader who knows the version From knows the version To.
+type Move struct {
+	Key      string // of the file
+	From, To string // see Item.Version. "" for a version that a reader of the message cannot know
+}
+
 // inStream reports whether the order of the item among others is fixed: it is part of a run or of the conversation.
 func (it *Item) inStream() bool { return it.Run || it.Kind.inConversation() }
 

@@ -1,12 +1,5 @@
 package stability
 
-// Move is a change of a file that a message tells completely: the model made it, and the message has its call and its result. A
-// reader who knows the version From knows the version To.
-type Move struct {
-	Key      string // of the file
-	From, To string // see Item.Version. "" for a version that a reader of the message cannot know
-}
-
 // placedMove is a move with the index of its message in the conversation.
 type placedMove struct {
 	*Move
@@ -21,28 +14,6 @@ func (d *draft) noteMoves(at int, moves []Move) {
 		}
 		d.moves[moves[i].Key] = append(d.moves[moves[i].Key], placedMove{&moves[i], at})
 	}
-}
-
-// led is the text of a file to which messages lead from an entry before them. Later diffs begin with it. The zero led means none.
-type led struct {
-	rev, version string
-	chg          moment // at which it was new
-}
-
-// shows reports whether l is the current content of it.
-func (l *led) shows(it *Item) bool {
-	return l.rev != "" && l.rev == it.Rev && !it.Partial || l.version != "" && l.version == it.Version
-}
-
-// Led returns the revision to which messages after the entry lead, or led in the last request that needed it; "" for none.
-func (e *Entry) Led() string { return e.led.rev }
-
-// changed returns the moment of the last change of what e shows, the newest entry of its item, with the messages after it.
-func (e *Entry) changed() moment {
-	if e.led != (led{}) {
-		return e.led.chg
-	}
-	return e.chg
 }
 
 // follow returns the version of a file that a reader knows who has read old up to its entry with the index last and the

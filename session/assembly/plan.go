@@ -7,6 +7,7 @@ import (
 
 	"strata/llm"
 	"strata/session/fit"
+	"strata/session/reads"
 	"strata/stability"
 )
 
@@ -46,7 +47,7 @@ func (s *State) layOut(ctx context.Context, items []fit.Item, clusters [][]strin
 		if plain[i] = items[i].Item; items[i].Kind == stability.Tools {
 			set = items[i].Hash
 		}
-		plain[i].Moves = s.moves(&items[i])
+		plain[i].Moves = movesIn(s.Reads, &items[i])
 		for _, m := range plain[i].Moves {
 			told[m.Key] = m.To
 		}
@@ -173,12 +174,12 @@ func revisionsOf(e *stability.Entry) (revs []string) {
 	return revs
 }
 
-// moves returns the changes of files that an item tells completely.
-func (s *State) moves(it *fit.Item) []stability.Move {
+// movesIn returns the changes of files that an item tells.
+func movesIn(known *reads.Reads, it *fit.Item) []stability.Move {
 	if it.Kind != stability.Message || !it.Open {
 		return nil
 	}
-	told := s.Reads.Moves(it.Messages)
+	told := known.Moves(it.Messages)
 	moves := make([]stability.Move, len(told))
 	for i, m := range told {
 		moves[i] = stability.Move{Key: fit.FilePrefix + m.Path, From: m.From, To: m.To}

@@ -2,6 +2,7 @@ package assembly
 
 import (
 	"log/slog"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -63,6 +64,9 @@ func asked(t *testing.T, s *State, stored *talk) (b Built, layout history.Layout
 	s.Layout.Stored()
 	for _, blob := range change.Blobs {
 		stored.blobs[blob.Hash] = blob.Bytes
+	}
+	if keep := change.KeepBlobs; keep != nil {
+		maps.DeleteFunc(stored.blobs, func(hash string, _ []byte) bool { return !slices.Contains(keep, hash) })
 	}
 	for _, hash := range b.keep {
 		if stored.blobs[hash] == nil {

@@ -26,7 +26,7 @@ type editedFile struct {
 	path, text string
 }
 
-// turnOfSteps makes a turn whose steps read and search, and checks each of its requests. The turn ends with a text, with a
+// turnOfSteps makes a turn whose steps read, search and edit, and checks each of its requests. The turn ends with a text, with a
 // refusal of the provider, or because the user cancels it.
 func (w *walk) turnOfSteps(text string) {
 	w.t.Helper()

@@ -17,7 +17,7 @@ import (
 type talk struct {
 	messages []history.Message
 	blobs    map[string][]byte
-	fetched []string // hashes of the texts that were asked for
+	fetched  []string // hashes of the texts that were asked for
 }
 
 func (s *talk) say(role history.Role, words string) {

@@ -41,13 +41,14 @@ func (s *State) plan(ctx context.Context, c *collected, fitted fit.Result) (plan
 func (s *State) layOut(ctx context.Context, items []fit.Item, clusters [][]string) (planned, error) {
 	p, set := planned{}, ""
 	plain := make([]stability.Item, len(items))
+	disk := disks(items)
 	told := make(map[string]string) // version by key, to which the newest message leads that has a change of the file
 	for i := range items {
 		p.overhead += items[i].Overhead
 		if plain[i] = items[i].Item; items[i].Kind == stability.Tools {
 			set = items[i].Hash
 		}
-		plain[i].Moves = movesIn(s.Reads, &items[i])
+		plain[i].Moves = movesIn(s.Reads, &items[i], disk)
 		for _, m := range plain[i].Moves {
 			told[m.Key] = m.To
 		}
@@ -174,15 +175,28 @@ func revisionsOf(e *stability.Entry) (revs []string) {
 	return revs
 }
 
-// movesIn returns the changes of files that an item tells.
-func movesIn(known *reads.Reads, it *fit.Item) []stability.Move {
+// disks returns the hashes of the files among items, by key.
+func disks(items []fit.Item) map[string]string {
+	all := make(map[string]string)
+	for i := range items {
+		if it := &items[i]; it.File != nil {
+			all[it.Key] = it.File.Hash
+		}
+	}
+	return all
+}
+
+// movesIn returns the changes of files that an item tells. disk are the hashes of the files now, by key: a text that an editor has
+// not saved yet is not what the request has to show of its file.
+func movesIn(known *reads.Reads, it *fit.Item, disk map[string]string) (moves []stability.Move) {
 	if it.Kind != stability.Message || !it.Open {
 		return nil
 	}
-	told := known.Moves(it.Messages)
-	moves := make([]stability.Move, len(told))
-	for i, m := range told {
-		moves[i] = stability.Move{Key: fit.FilePrefix + m.Path, From: m.From, To: m.To}
+	for _, m := range known.Moves(it.Messages) {
+		key := fit.FilePrefix + m.Path
+		if m.Disk == "" || m.Disk != disk[key] {
+			moves = append(moves, stability.Move{Key: key, From: m.From, To: m.To})
+		}
 	}
 	return moves
 }

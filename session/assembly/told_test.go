@@ -40,7 +40,12 @@ func (d *readDesk) edit(name, line string) {
 	before := d.content(name)
 	_, rest, _ := strings.Cut(before.Text, "\n")
 	d.write(name, line+"\n"+rest)
-	after := d.content(name)
+	d.edited(name, before, d.content(name), "")
+}
+
+// edited adds a step that replaces the first line of a file. disk is that of a text that the editor has not saved.
+func (d *readDesk) edited(name string, before, after filecontext.Content, disk string) {
+	d.t.Helper()
 	d.stored.say(history.RoleAssistant, "I edit "+name)
 	d.stored.say(history.RoleTool, "")
 	m := &d.stored.messages[len(d.stored.messages)-1]
@@ -48,7 +53,7 @@ func (d *readDesk) edit(name, line string) {
 	call.Blocks = append(call.Blocks, history.Block{Type: history.BlockToolCall, CallID: m.ID, Name: "edit_file", Args: `{}`})
 	first := history.LineHunk{OldStart: 1, OldLines: 1, NewStart: 1, NewLines: 1}
 	m.Blocks = []history.Block{{Type: history.BlockToolResult, CallID: m.ID, Content: []history.Block{{Type: history.BlockText, Text: "Edited.\n",
-		Shows: []history.FileLines{{Path: name, Version: after.Version(), Lines: []history.Lines{{Start: 1, End: 1}}, Of: after.Lines,
+		Shows: []history.FileLines{{Path: name, Version: after.Version(), Lines: []history.Lines{{Start: 1, End: 1}}, Of: after.Lines, Disk: disk,
 			From: &history.Derivation{Version: before.Version(), Hunks: []history.LineHunk{first}}}}}}}}
 	m.Tokens = content.Tokens(d.t.Context(), tokens.For(""), m.Blocks)
 	d.View = d.stored.view()
@@ -144,5 +149,25 @@ func TestAChangeWhoseMessageLeavesIsTold(t *testing.T) {
 				t.Errorf("the layout has %q, want %s", now, want)
 			}
 		}
+	}
+}
+
+// While an editor has not saved the text of an edit, the file has its former text. Once it is saved it is told.
+func TestAnEditThatIsNotSavedYet(t *testing.T) {
+	d := newReadDesk(t, "log")
+	d.write("a.go", strings.Repeat("package a\n", 1000))
+	d.choose("a.go")
+	first, _, _ := d.shows("a.go")
+	before := d.content("a.go")
+	d.write("a.go", strings.Replace(before.Text, "package a", "package b", 1))
+	after := d.content("a.go")
+	d.write("a.go", before.Text)
+	d.edited("a.go", before, after, before.Hash)
+	for _, text := range []string{before.Text, before.Text, after.Text, after.Text} {
+		d.write("a.go", text)
+		if now, _, _ := d.shows("a.go"); !slices.Equal(now, first) {
+			t.Errorf("the layout has %q, want %q", now, first)
+		}
+		replied(&d.State, d.stored, "go on")
 	}
 }

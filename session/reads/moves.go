@@ -7,8 +7,9 @@ import (
 )
 
 // Move is a change of a file by the model, from version to version. To is "" if the file was deleted, or if the messages do not
-// tell everything of the change; From is "" if they do not tell which version it began with.
-type Move struct{ Path, From, To string }
+// tell everything of the change; From is "" if they do not tell which version it began with. Disk is as in history.FileLines: of a
+// text that the editor had not saved.
+type Move struct{ Path, From, To, Disk string }
 
 // Moves returns the changes of files that an assistant's message with calls and the results tell, in their order. Who knows the
 // earlier version of a file and reads the messages as a view shows them knows the later one.
@@ -23,7 +24,7 @@ func (r *Reads) Moves(messages []history.Viewed) (moves []Move) {
 			if b.From == nil {
 				continue
 			}
-			m := Move{b.Path, b.From.Version, b.Version}
+			m := Move{b.Path, b.From.Version, b.Version, b.Disk}
 			if b.From.Path != "" {
 				m.From = "" // the version is that of another file
 			}

@@ -31,20 +31,20 @@ func TestMovesThatResultsTell(t *testing.T) {
 		patch   func(view []history.Viewed)
 		want    []Move
 	}{
-		{"a diff of an editor's text", []history.Block{made(9), diff(lines(1, 5))}, nil, []Move{{"a", "1", "2"}}},
-		{"no room for it", []history.Block{made(9)}, nil, []Move{{"a", "1", ""}}},
-		{"a part of it", []history.Block{made(9), diff(lines(3, 5))}, nil, []Move{{"a", "1", ""}}},
-		{"lines that the call has", []history.Block{made(9, lines(2, 3))}, nil, []Move{{"a", "1", "2"}}},
-		{"the diff has gone", []history.Block{made(9), diff(lines(1, 5))}, patched(1, 0, 1), []Move{{"a", "1", ""}}},
-		{"the result has gone", []history.Block{made(9), diff(lines(1, 5))}, patched(1, 0, 0), []Move{{"a", "1", ""}}},
-		{"something else has gone", []history.Block{made(9), diff(lines(1, 5)), {Type: history.BlockText, Text: "x"}}, patched(1, 0, 2), []Move{{"a", "1", "2"}}},
-		{"the call has gone", []history.Block{made(9, lines(2, 3))}, patched(0, 0, 0), []Move{{"a", "1", ""}}},
-		{"two changes", []history.Block{made(9, lines(2, 3)), again}, nil, []Move{{"a", "1", "2"}, {"a", "2", "1"}}},
+		{"a diff of an editor's text", []history.Block{made(9), diff(lines(1, 5))}, nil, []Move{{"a", "1", "2", ""}}},
+		{"no room for it", []history.Block{made(9)}, nil, []Move{{"a", "1", "", ""}}},
+		{"a part of it", []history.Block{made(9), diff(lines(3, 5))}, nil, []Move{{"a", "1", "", ""}}},
+		{"lines that the call has", []history.Block{made(9, lines(2, 3))}, nil, []Move{{"a", "1", "2", ""}}},
+		{"the diff has gone", []history.Block{made(9), diff(lines(1, 5))}, patched(1, 0, 1), []Move{{"a", "1", "", ""}}},
+		{"the result has gone", []history.Block{made(9), diff(lines(1, 5))}, patched(1, 0, 0), []Move{{"a", "1", "", ""}}},
+		{"something else has gone", []history.Block{made(9), diff(lines(1, 5)), {Type: history.BlockText, Text: "x"}}, patched(1, 0, 2), []Move{{"a", "1", "2", ""}}},
+		{"the call has gone", []history.Block{made(9, lines(2, 3))}, patched(0, 0, 0), []Move{{"a", "1", "", ""}}},
+		{"two changes", []history.Block{made(9, lines(2, 3)), again}, nil, []Move{{"a", "1", "2", ""}, {"a", "2", "1", ""}}},
 		{"a file that is emptied", []history.Block{{Shows: []history.FileLines{{Path: "a", Version: "0",
-			From: &history.Derivation{Version: "1", Hunks: []history.LineHunk{{OldStart: 1, OldLines: 8, NewStart: 1}}}}}}}, nil, []Move{{"a", "1", "0"}}},
-		{"a deletion", []history.Block{{Shows: []history.FileLines{gone}}}, nil, []Move{{"a", "1", ""}}},
+			From: &history.Derivation{Version: "1", Hunks: []history.LineHunk{{OldStart: 1, OldLines: 8, NewStart: 1}}}}}}}, nil, []Move{{"a", "1", "0", ""}}},
+		{"a deletion", []history.Block{{Shows: []history.FileLines{gone}}}, nil, []Move{{"a", "1", "", ""}}},
 		{"a move", []history.Block{{Shows: []history.FileLines{{Path: "b", Version: "1", Of: 8, From: &history.Derivation{Path: "a", Version: "1"}}, gone}}}, nil,
-			[]Move{{"b", "", "1"}, {"a", "1", ""}}},
+			[]Move{{"b", "", "1", ""}, {"a", "1", "", ""}}},
 		{"a read", []history.Block{blockOf("a", "1\n2\n", history.Lines{})}, nil, nil},
 	} {
 		d := newDesk(t, nil)

@@ -21,6 +21,8 @@ type shown struct {
 	tree      bool                   // the heading of the document structure was read
 	available map[string]string      // by path, as the notes report it
 	lists     int                    // number of notes that list all files
+	results   bool                   // the results of tools tell changes of files that were shown before
+	result    bool                   // the text is one
 }
 
 // shownFile is one version of a file in a request.
@@ -38,9 +40,10 @@ var (
 	fenceLine    = regexp.MustCompile("^```+$")
 )
 
-// readRequest reads the content of a request. It fails if a diff does not fit the text before it.
-func readRequest(req *upstream.Request) (*shown, error) {
-	s := &shown{files: map[string][]shownFile{}, documents: map[string][]string{}, gone: map[string]int{}, available: map[string]string{}}
+// readRequest reads the content of a request. It fails if a diff does not fit the text before it. results says whether those of
+// tools tell changes of files that were shown before: after a change of another text nothing is known of a file.
+func readRequest(req *upstream.Request, results bool) (*shown, error) {
+	s := &shown{results: results, files: map[string][]shownFile{}, documents: map[string][]string{}, gone: map[string]int{}, available: map[string]string{}}
 	for _, b := range req.System {
 		if err := s.read(b.Text); err != nil {
 			return nil, err
@@ -61,6 +64,8 @@ func (s *shown) readBlock(b upstream.Block) error {
 	case "tool_use":
 		return s.read(string(b.Input))
 	case "tool_result":
+		s.result = true
+		defer func() { s.result = false }()
 		for _, c := range b.Content {
 			if err := s.read(c.Text); err != nil {
 				return err
@@ -132,6 +137,10 @@ func (s *shown) readLine(line string) {
 func (s *shown) readFence(heading, text string) error {
 	if path, changes := strings.CutPrefix(heading, "Changes to "); changes {
 		versions := s.files[path]
+		if s.result {
+			s.readResult(path, text)
+			return nil
+		}
 		if len(versions) == 0 {
 			return fmt.Errorf("changes to %s, which is not shown before", path)
 		}
@@ -148,6 +157,19 @@ func (s *shown) readFence(heading, text string) error {
 	}
 	s.files[path] = append(s.files[path], shownFile{heading: rest, text: text})
 	return nil
+}
+
+// readResult reads a change that the result of a tool tells. A file that was not shown before is not known after it either.
+func (s *shown) readResult(path, diff string) {
+	versions := s.files[path]
+	if !s.results || len(versions) == 0 {
+		return
+	}
+	now, err := patch(versions[len(versions)-1].text, diff)
+	if err != nil {
+		now = fmt.Sprintf("not known after a change of another text: %v", err)
+	}
+	s.files[path] = append(versions, shownFile{text: now, diff: true})
 }
 
 // patch applies a unified diff. The text must contain every line of the diff that is not an addition.

@@ -5,7 +5,9 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strings"
 
 	"strata/internal/testclient"
 	"strata/internal/upstream"
@@ -15,19 +17,29 @@ import (
 type acted struct {
 	names   []string          // of the model's messages, one for each request that is answered
 	written map[string]string // texts by path, written during the first step
+	edited  []editedFile      // by the model, in order
 }
 
-// turnOfSteps makes a turn whose steps read and search, and checks each of its requests. The turn ends with a text, with a
+// editedFile is the text of a file after an edit of a step.
+type editedFile struct {
+	step       int
+	path, text string
+}
+
+// turnOfSteps makes a turn whose steps read, search and edit, and checks each of its requests. The turn ends with a text, with a
 // refusal of the provider, or because the user cancels it.
 func (w *walk) turnOfSteps(text string) {
 	w.t.Helper()
+	if w.r.IntN(2) == 0 {
+		w.addPlain(w.path())
+	}
 	said, sent, plans := slices.Clone(w.messages), w.upstream.Last(), len(w.planned.since(0))
 	turn := acted{written: map[string]string{}}
 	w.steps = nil
 	for range w.r.IntN(7) {
 		words := w.say(2)
 		turn.names = append(turn.names, w.messages[len(w.messages)-1])
-		w.steps = append(w.steps, script("call_"+fmt.Sprint(w.n), words, w.calls()...))
+		w.steps = append(w.steps, script("call_"+fmt.Sprint(w.n), words, append(w.calls(), w.edits(&turn)...)...))
 	}
 	steps := len(turn.names)
 	w.writeDuring(&turn)
@@ -57,7 +69,8 @@ func (w *walk) turnOfSteps(text string) {
 func (w *walk) writeDuring(turn *acted) {
 	path := w.path()
 	text, there := w.disk[path]
-	if !there || len(turn.names) == 0 || w.r.IntN(2) == 0 {
+	edited := slices.ContainsFunc(turn.edited, func(e editedFile) bool { return e.path == path })
+	if !there || edited || len(turn.names) == 0 || w.r.IntN(2) == 0 {
 		w.during = nil
 		return
 	}
@@ -68,6 +81,70 @@ func (w *walk) writeDuring(turn *acted) {
 			w.t.Error(err)
 		}
 	}
+}
+
+// edits returns calls that edit files of the context, each after the one before. Some undo the edit before them.
+func (w *walk) edits(turn *acted) (calls []toolCall) {
+	paths := slices.Sorted(maps.Keys(w.files))
+	for range min(w.r.IntN(4), len(paths)) {
+		path := paths[w.r.IntN(len(paths))]
+		f, text := w.files[path], w.disk[path]
+		for _, e := range turn.edited {
+			if e.path == path {
+				text = e.text
+			}
+		}
+		if *f != (walkFile{}) || strings.Contains(text, "\r") {
+			continue
+		}
+		old := w.lineOnce(text)
+		if old == "" {
+			continue
+		}
+		for next := w.lineOf(); ; next = w.lineOf() {
+			if strings.Contains(text, next) {
+				continue
+			}
+			edit := func(old, next string) {
+				text = strings.Replace(text, old, next, 1)
+				calls = append(calls, toolCall{"edit_file", map[string]any{"path": path, "edits": []any{map[string]any{"old_text": old, "new_text": next}}}})
+				w.did("edit of step %d: %s", len(turn.names)-1, path)
+				turn.edited = append(turn.edited, editedFile{len(turn.names) - 1, path, text})
+			}
+			edit(old, next)
+			if w.r.IntN(5) == 0 {
+				edit(next, old)
+			}
+			break
+		}
+	}
+	return calls
+}
+
+// addPlain writes a file and adds it, with nothing that keeps messages from telling its changes.
+func (w *walk) addPlain(path string) {
+	w.did("write and add %s", path)
+	var all []string
+	for range 10 + w.r.IntN(60) {
+		all = append(all, w.lineOf())
+	}
+	w.put(path, strings.Join(all, "\n")+"\n")
+	w.call("_strata/files/remove", map[string]any{"path": path})
+	w.call("_strata/files/add", map[string]any{"path": path})
+	w.files[path] = &walkFile{}
+}
+
+func (w *walk) lineOf() string { return fmt.Sprintf("line %d of the text", w.r.IntN(500)) }
+
+var textLine = regexp.MustCompile(`line \d+ of the text`)
+
+// lineOnce returns a line that is in a text once, "" for none.
+func (w *walk) lineOnce(text string) string {
+	all := slices.DeleteFunc(textLine.FindAllString(text, -1), func(line string) bool { return strings.Count(text, line) > 1 })
+	if len(all) == 0 {
+		return ""
+	}
+	return all[w.r.IntN(len(all))]
 }
 
 // finalOf returns the text of the last message of a turn.
@@ -145,6 +222,11 @@ func (w *walk) checkSteps(turn *acted, before *upstream.Request, plans int) {
 		if i == 1 {
 			maps.Copy(w.disk, turn.written)
 		}
+		for _, e := range turn.edited {
+			if e.step == i-1 {
+				w.disk[e.path] = e.text
+			}
+		}
 		for path := range w.files {
 			w.look(path)
 			w.gone(path)
@@ -153,6 +235,11 @@ func (w *walk) checkSteps(turn *acted, before *upstream.Request, plans int) {
 		w.checkContent(req)
 		if read, answered := reads[req.N]; answered {
 			w.checkRead(read, planned[i], req)
+		}
+	}
+	for path, text := range w.disk {
+		if now, err := os.ReadFile(filepath.Join(w.work, path)); err != nil || string(now) != text {
+			w.t.Fatalf("%s is %q, want %q: %v", path, now, text, err)
 		}
 	}
 	if len(requests) == len(turn.names) { // otherwise there is no reply yet

@@ -71,6 +71,7 @@ func newWalk(t *testing.T, layout string, seed uint64) *walk {
 	}
 	if w.tools {
 		w.writeNotes()
+		w.call("session/set_config_option", map[string]any{"configId": "approval", "value": "edits"})
 	}
 	t.Cleanup(func() {
 		if t.Failed() {
@@ -444,7 +445,7 @@ func (w *walk) checkHeld() {
 // checkContent compares the content of a request with the expected content.
 func (w *walk) checkContent(req *upstream.Request) {
 	w.t.Helper()
-	s, err := readRequest(req)
+	s, err := readRequest(req, w.layout == stability.LayoutLog)
 	if err == nil {
 		maps.DeleteFunc(s.files, func(path string, _ []shownFile) bool { return strings.HasPrefix(path, "note") }) // read by tools
 		err = w.compare(s)
@@ -602,6 +603,7 @@ func compareRestarted(t *testing.T, layout string, seed uint64) {
 		if when.IntN(4) == 0 {
 			restarted.did("restart")
 			restarted.restart()
+			restarted.more = true
 		}
 		restarted.step()
 		a, b := plain.upstream.Last(), restarted.upstream.Last()

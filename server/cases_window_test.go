@@ -152,7 +152,7 @@ func TestK3_03MarksAfterCompactionsAndRestores(t *testing.T) {
 // shownOnce checks that the newest request contains the current content of a file, and not twice.
 func (s *stage) shownOnce(path, present string) {
 	s.t.Helper()
-	seen, err := readRequest(s.upstream.Last())
+	seen, err := readRequest(s.upstream.Last(), false)
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -1,5 +1,7 @@
 package stability
 
+import "cmp"
+
 // TierView is one tier of a request, for display.
 type TierView struct {
 	Tier      Tier
@@ -46,7 +48,7 @@ func (p *Plan) Breakdown() []TierView {
 		a.Tokens += e.Tokens
 		a.Kind, a.Hash, a.N, a.tier = e.itemKind(), e.Blob, e.N, e.Tier
 		if a.Kind == File {
-			a.Hash = e.Rev
+			a.Hash = cmp.Or(e.led.rev, e.Rev)
 		}
 		if e.Dead {
 			a.Dead += e.Tokens

@@ -23,6 +23,8 @@ type draft struct {
 	sizes        []int   // tokens of each prefix of stream
 	sentMessages []int   // sentMessages[i]: entries of the conversation in old[:i]
 	sent         *sent   // the conversation in old
+
+	moves map[string][]placedMove // that stream tells, by the file's key, in order
 }
 
 // need is an item outside the conversation that the request must show.
@@ -52,6 +54,7 @@ func (d *draft) sort() {
 	d.sizes = make([]int, len(d.stream)+1)
 	for i, it := range d.stream {
 		d.sizes[i+1] = d.sizes[i] + it.Tokens
+		d.noteMoves(i, it.Moves)
 	}
 }
 
@@ -103,8 +106,8 @@ func (d *draft) since(n *need) moment {
 	switch {
 	case n.Kind.atStart():
 		return moment{}.back(entryN[L0])
-	case n.at >= 0 && shown(&d.old[n.at], n.Item):
-		return d.old[n.at].chg
+	case n.at >= 0 && d.old[n.at].led.shows(n.Item), n.at >= 0 && d.old[n.at].led == (led{}) && shown(&d.old[n.at], n.Item):
+		return d.old[n.at].changed()
 	}
 	return d.now
 }
@@ -154,10 +157,11 @@ func (d *draft) file(n *need, keep int) (e Entry, ok bool) {
 		return whole, true
 	}
 	last := d.newest(n, keep)
-	if shown(&d.old[last], n.Item) {
+	rev, current := d.known(n, last)
+	if current {
 		return Entry{}, false
 	}
-	if n.Partial || d.old[base].partial {
+	if n.Partial || d.old[base].partial || rev == "" {
 		return whole, true
 	}
 	count, tokens := 1, 0
@@ -167,11 +171,11 @@ func (d *draft) file(n *need, keep int) (e Entry, ok bool) {
 	if d.Diff == nil || count > maxDiffs || 2*tokens > n.Tokens {
 		return whole, true
 	}
-	hash, size, ok := d.Diff(n.Key, d.old[last].Rev, n.Rev)
+	hash, size, ok := d.Diff(n.Key, rev, n.Rev)
 	if !ok || 2*(tokens+size) > n.Tokens {
 		return whole, true
 	}
-	return Entry{Kind: Diff, Key: n.Key, Blob: hash, Rev: n.Rev, Tokens: size, Blocks: 1, Born: d.now.request, chg: n.chg}, true
+	return Entry{Kind: Diff, Key: n.Key, Blob: hash, Rev: n.Rev, Tokens: size, Blocks: 1, Born: d.now.request, version: n.Version, chg: n.chg}, true
 }
 
 // label sets Dead, N and Tier of entries, which start with old[:keep], and returns the tokens of the unused ones.
@@ -217,7 +221,7 @@ func (d *draft) walk(entries []Entry, keep int, visit func(e *Entry, chg moment,
 			if n.newest == nil {
 				n.newest = e
 			}
-			visit(e, n.newest.chg, n.whole)
+			visit(e, n.newest.changed(), n.whole)
 			n.whole = n.whole || e.Kind != Diff
 		} else {
 			visit(e, e.chg, !e.inStream())

@@ -23,6 +23,8 @@ type Entry struct {
 	N    int // turns for which its item has been unchanged
 	Born int // request in which the entry was laid out, counted from 0; `log` only
 
+	version    string // of bases and diffs: see Item.Version
+	led        led    // of the newest base or diff of a file; of an older one, what it was then
 	partial    bool
 	unmarkable bool
 	side       side
@@ -54,8 +56,31 @@ func newEntry(it *Item, now, chg moment) Entry {
 	}
 	return Entry{
 		Kind: kind, Key: it.Key, Blob: it.Hash, Rev: it.Rev, Tokens: it.Tokens, Blocks: it.blocks(),
-		partial: it.Partial, Run: it.Run, unmarkable: it.Unmarkable, side: sideOf(it), Born: now.request, chg: chg,
+		version: it.Version, partial: it.Partial, Run: it.Run, unmarkable: it.Unmarkable, side: sideOf(it), Born: now.request, chg: chg,
 	}
+}
+
+// led is the text of a file to which messages lead from an entry before them. Later diffs begin with it. The zero led means none.
+type led struct {
+	rev, version string
+	chg          moment // at which it was new
+}
+
+// shows reports whether l is the current content of it.
+func (l *led) shows(it *Item) bool {
+	return l.rev != "" && l.rev == it.Rev && !it.Partial || l.version != "" && l.version == it.Version
+}
+
+// Led returns the revision to which messages after the entry lead, "" for none. Of an older entry of the file
+// it is the revision to which they led while it was the newest.
+func (e *Entry) Led() string { return e.led.rev }
+
+// changed returns the moment of the last change of what e shows, the newest entry of its item, with the messages after it.
+func (e *Entry) changed() moment {
+	if e.led != (led{}) {
+		return e.led.chg
+	}
+	return e.chg
 }
 
 // prefix is a hash of the leading entries of a request, block boundaries included.

@@ -47,6 +47,11 @@ type Item struct {
 	// Rev identifies the text of a file shown to the model: a hash, independent of the rendering.
 	// Renderings without a diff between them, such as with and without line numbers, need different Revs.
 	Rev string `json:"rev,omitempty"`
+	// Version identifies the text of a file that messages can tell of, whatever its line ends; "" if they cannot: a file that is
+	// shown in part, with line numbers, or is not saved. It is not stored.
+	Version string `json:"-"`
+	// Moves are the changes of files that a message tells, in their order. They are not stored.
+	Moves []Move `json:"-"`
 	// Partial is set for a file of which only a range is shown. Diffs from or to partial files are not made.
 	Partial bool `json:"partial,omitempty"`
 	// User is set for messages written by the user. Context updates precede the newest of them.
@@ -60,6 +65,13 @@ type Item struct {
 	Run bool `json:"run,omitempty"`
 	// Unmarkable forbids a cache mark at the end of the item, because it ends with thinking.
 	Unmarkable bool `json:"unmarkable,omitempty"`
+}
+
+// Move is a change of a file that a message tells completely: the model made it, and the message has its call and its result. A
+// reader who knows the version From knows the version To.
+type Move struct {
+	Key      string // of the file
+	From, To string // see Item.Version. "" for a version that a reader of the message cannot know
 }
 
 // inStream reports whether the order of the item among others is fixed: it is part of a run or of the conversation.
@@ -82,6 +94,10 @@ func (it *Item) check() error {
 		return fmt.Errorf("item %s: a %s in a run", it.Key, it.Kind)
 	case it.Kind == File && it.Rev == "":
 		return fmt.Errorf("file %s has no revision", it.Key)
+	case it.Version != "" && (it.Kind != File || it.Partial):
+		return fmt.Errorf("item %s: messages cannot tell of it, but it has a version", it.Key)
+	case len(it.Moves) > 0 && it.Kind != Message:
+		return fmt.Errorf("item %s: a %s with changes of files", it.Key, it.Kind)
 	}
 	switch it.Kind {
 	case Tools, System, Document, Outline, File, Note, Summary, Message:

@@ -17,14 +17,18 @@ var (
 
 // TestRandomSessions walks through random sessions and checks the invariants at every request.
 func TestRandomSessions(t *testing.T) {
+	told := 0
 	for i := range *walks {
 		n := *seed + uint64(i)
 		opt := Options{Layout: []string{LayoutLog, LayoutRipple}[i%2], Target: 150 * (i / 2 % 3)}
 		opt.Strict = i%8 == 6
 		opt.Lifetime = []string{LifetimeAuto, Lifetime5m, Lifetime1h}[i/2%3]
-		if !t.Run(fmt.Sprintf("seed=%d", n), func(t *testing.T) { walk(t, opt, n) }) {
+		if !t.Run(fmt.Sprintf("seed=%d", n), func(t *testing.T) { told += walk(t, opt, n) }) {
 			t.Fatalf("repeat with -args -walks=%d -seed=%d", i+1, *seed)
 		}
+	}
+	if *walks >= 20 && told == 0 {
+		t.Error("no message told the present text of a file")
 	}
 }
 
@@ -36,11 +40,14 @@ type walker struct {
 	last  *Plan
 	shown map[string]string // items of the last request, without the conversation
 
-	restarted bool // the cache may contain prefixes unknown to the mirror
+	restarted bool            // the cache may contain prefixes unknown to the mirror
+	versioned map[string]bool // revisions of which messages can tell
+	toldFiles int             // requests in which messages alone told the present text of a file
 }
 
-func walk(t *testing.T, opt Options, seed uint64) {
-	w := &walker{scene: newScene(t, opt), r: rand.New(rand.NewPCG(seed, 1))}
+// walk returns how often messages alone told the present text of a file.
+func walk(t *testing.T, opt Options, seed uint64) (told int) {
+	w := &walker{versioned: map[string]bool{}, scene: newScene(t, opt), r: rand.New(rand.NewPCG(seed, 1))}
 	w.req.Cache.Automatic = w.r.IntN(6) == 0
 	if w.r.IntN(2) == 0 {
 		w.put(Item{Key: "tools", Kind: Tools, Tokens: 100})
@@ -79,6 +86,7 @@ func walk(t *testing.T, opt Options, seed uint64) {
 			w.say(Item{Tokens: w.r.IntN(200), Blocks: w.r.IntN(30), Unmarkable: w.r.IntN(5) == 0})
 		}
 	}
+	return w.toldFiles
 }
 
 // steps adds n replies with calls and their results, each followed by its request. Some requests fail and are repeated.
@@ -86,6 +94,9 @@ func (w *walker) steps(n int) {
 	w.t.Helper()
 	for range n {
 		w.say(Item{Tokens: w.r.IntN(400), Blocks: 2 + w.r.IntN(30), Open: true})
+		for range w.r.IntN(3) {
+			w.change()
+		}
 		for fails := true; fails; fails = w.r.IntN(10) == 0 {
 			for range w.r.IntN(4) / 2 {
 				w.act()
@@ -121,6 +132,58 @@ func (w *walker) index() {
 	}
 }
 
+// change changes a file by the newest message. Some changes are those of a file that somebody else has changed before, or not
+// completely in the message. Some files are changed again before the next request, maybe back, or by somebody else.
+func (w *walker) change() {
+	var files []Item
+	for _, it := range w.items {
+		if it.Version != "" {
+			files = append(files, it)
+		}
+	}
+	if len(files) == 0 {
+		return
+	}
+	it := files[w.r.IntN(len(files))]
+	m := &w.stream[len(w.stream)-1]
+	for range 1 + w.r.IntN(2) {
+		from := it.Version
+		switch w.r.IntN(12) {
+		case 0:
+			from = w.rev()
+		case 1:
+			from = strings.TrimRight(it.Rev, "~") + "r" // of no version
+		}
+		to := w.rev()
+		m.Moves = append(m.Moves, Move{it.Key, from, to})
+		if w.r.IntN(4) == 0 { // one that is undone by the model
+			m.Moves = append(m.Moves, Move{it.Key, to, from})
+			to = from
+		}
+		if w.r.IntN(12) == 0 {
+			m.Moves[len(m.Moves)-1].To = ""
+		}
+		it.Version = to
+	}
+	rev := it.Version
+	switch w.r.IntN(8) {
+	case 0:
+		rev = strings.TrimRight(it.Rev, "~") // somebody puts it back
+	case 1:
+		rev = w.rev() // or changes it
+	case 2:
+		rev += "~" // or its line ends
+	}
+	w.text(strings.TrimPrefix(it.Key, "file:"), rev, max(it.Tokens+w.r.IntN(20)-10, 1))
+}
+
+// text sets the text of a file that messages can tell of. Revisions that differ in their line ends only have one version.
+func (w *walker) text(path, rev string, tokens int) {
+	w.drop("outline:" + path)
+	w.put(Item{Key: "file:" + path, Kind: File, Rev: rev, Version: strings.TrimRight(rev, "~"), Tokens: tokens})
+	w.versioned[rev] = true
+}
+
 func (w *walker) rev() string {
 	w.revs++
 	return fmt.Sprintf("r%d", w.revs)
@@ -130,19 +193,31 @@ func (w *walker) act() {
 	path := fmt.Sprint(w.r.IntN(14))
 	tokens := 20 + w.r.IntN(300)
 	switch w.r.IntN(16) {
-	case 0, 1, 2:
+	case 0:
 		w.file(path, w.rev(), tokens)
+	case 1, 2:
+		w.text(path, w.rev(), 10*tokens)
 	case 3:
 		w.outline(path, w.rev(), tokens/5)
 	case 4, 5, 6, 7: // edit a full file
 		for _, it := range w.items {
-			if it.Kind == File && w.r.IntN(3) == 0 {
-				w.file(strings.TrimPrefix(it.Key, "file:"), w.rev(), tokens)
+			if path := strings.TrimPrefix(it.Key, "file:"); it.Kind == File && w.r.IntN(3) == 0 {
+				if it.Version == "" {
+					w.file(path, w.rev(), tokens)
+				} else {
+					w.text(path, w.rev(), 10*tokens)
+				}
 				break
 			}
 		}
 	case 8:
-		w.put(Item{Key: "file:" + path, Kind: File, Rev: w.rev(), Tokens: tokens, Partial: true})
+		rev := w.rev()
+		for _, it := range w.items {
+			if it.Key == "file:"+path && w.r.IntN(2) == 0 {
+				rev = it.Rev
+			}
+		}
+		w.put(Item{Key: "file:" + path, Kind: File, Hash: hash("part of " + path + rev), Rev: rev, Tokens: tokens, Partial: true})
 		w.drop("outline:" + path)
 	case 9:
 		w.drop("file:" + path)
@@ -162,6 +237,11 @@ func (w *walker) act() {
 			i := w.r.IntN(len(w.stream))
 			w.stream = slices.Clone(w.stream)
 			w.stream[i].Hash, w.stream[i].Tokens = hash(w.rev()), 5
+			moves := slices.Clone(w.stream[i].Moves)
+			for j := range moves {
+				moves[j].To = ""
+			}
+			w.stream[i].Moves = moves
 			if w.r.IntN(3) == 0 {
 				w.stream = w.stream[:i]
 			}
@@ -216,23 +296,17 @@ func describe(p *Plan) string {
 // checkContent compares the used entries to the items: each is shown once, in its current form, and messages in order.
 func (w *walker) checkContent(p *Plan) {
 	w.t.Helper()
-	revs := map[string]string{}
+	revs := w.read(p)
 	live := map[string][]string{}
 	var stream, want []string
 	tokens := 0
 	for _, e := range p.Entries {
 		tokens += e.Tokens
 		switch {
-		case e.Dead:
+		case e.Dead, e.Kind == Diff:
 		case e.Kind.inConversation():
 			stream = append(stream, e.Key+e.Blob)
-		case e.Kind == Diff:
-			if step := fmt.Sprintf("%s: %s>%s", e.Key, revs[e.Key], e.Rev); e.Blob != step {
-				w.t.Fatalf("got diff %s, want %s", e.Blob, step)
-			}
-			revs[e.Key] = e.Rev
 		default:
-			revs[e.Key] = e.Rev
 			live[e.Key] = append(live[e.Key], e.Blob)
 		}
 	}
@@ -240,8 +314,8 @@ func (w *walker) checkContent(p *Plan) {
 		switch shown := live[it.Key]; {
 		case len(shown) != 1:
 			w.t.Fatalf("%s is shown %d times: %s", it.Key, len(shown), show(p.Entries))
-		case it.Kind == File && !it.Partial && revs[it.Key] != it.Rev:
-			w.t.Fatalf("%s is shown at revision %s, want %s", it.Key, revs[it.Key], it.Rev)
+		case it.Kind == File && !it.Partial && revs[it.Key] != it.Rev && (it.Version == "" || revs[it.Key] != it.Version):
+			w.t.Fatalf("%s is shown at revision %s, want %s: %s", it.Key, revs[it.Key], it.Rev, show(p.Entries))
 		case (it.Kind != File || it.Partial) && shown[0] != it.Hash:
 			w.t.Fatalf("%s is not shown in its current form", it.Key)
 		}
@@ -262,6 +336,51 @@ func (w *walker) checkContent(p *Plan) {
 	if tokens != 0 {
 		w.t.Fatalf("the breakdown misses %d tokens", tokens)
 	}
+}
+
+// read returns the revision of each file that a reader knows who reads a request in order, or the version if a message told it.
+// A reader is lost, with the revision "?", after a change of a version that is another one than the known. Revisions of files
+// of which messages cannot tell are taken from their entries only, as if no message changed them.
+func (w *walker) read(p *Plan) map[string]string {
+	w.t.Helper()
+	moves := map[string][]Move{}
+	for _, it := range w.stream {
+		moves[it.Key] = it.Moves
+	}
+	revs, byMessage := map[string]string{}, map[string]bool{}
+	for _, e := range p.Entries {
+		switch {
+		case e.Kind == Base:
+			revs[e.Key], byMessage[e.Key] = e.Rev, false
+		case e.Kind == Diff:
+			if from, to, ok := strings.Cut(strings.TrimPrefix(e.Blob, e.Key+": "), ">"); !ok || to != e.Rev ||
+				from != revs[e.Key] && !(byMessage[e.Key] && strings.TrimRight(from, "~") == revs[e.Key]) {
+				w.t.Fatalf("diff %s, but the revision is %s", e.Blob, revs[e.Key])
+			}
+			revs[e.Key], byMessage[e.Key] = e.Rev, false
+		}
+		if w.opt.Layout == LayoutRipple {
+			continue // a file stands before all messages, with its present text
+		}
+		for _, m := range moves[e.Key] {
+			known := revs[m.Key]
+			switch {
+			case known == "" || !w.versioned[known]:
+			case strings.TrimRight(known, "~") == m.From && m.To != "":
+				revs[m.Key], byMessage[m.Key] = m.To, true
+				w.versioned[m.To] = true
+			default:
+				revs[m.Key] = "?"
+				w.versioned["?"] = true
+			}
+		}
+	}
+	for _, it := range w.items {
+		if byMessage[it.Key] && it.Version == revs[it.Key] {
+			w.toldFiles++
+		}
+	}
+	return revs
 }
 
 func (w *walker) checkMarks(p *Plan) {

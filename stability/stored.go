@@ -26,6 +26,17 @@ type storedEntry struct {
 
 	Before Separation `json:"before,omitempty"`
 	Side   side       `json:"side,omitempty"`
+
+	Version string    `json:"version,omitempty"`
+	Led     storedLed `json:"led,omitzero"`
+}
+
+// storedLed is the stored form of led.
+type storedLed struct {
+	Rev     string `json:"rev"`
+	Version string `json:"version"`
+	Chg     int    `json:"chg"`
+	Steps   int    `json:"steps,omitempty"`
 }
 
 func (l *log) sent() []Entry { return l.entries }
@@ -37,7 +48,8 @@ func (l *log) save() (any, [][]byte) {
 	for i := range l.entries {
 		e := &l.entries[i]
 		now := storedEntry{e.Kind, e.Key, e.Blob, e.Rev, e.Tokens, e.Blocks, e.Born, e.chg.request, e.chg.steps(),
-			e.BlockEnd, e.marked, e.Dead, e.partial, e.Run, e.unmarkable, e.Before, e.side}
+			e.BlockEnd, e.marked, e.Dead, e.partial, e.Run, e.unmarkable, e.Before, e.side, e.version,
+			storedLed{e.led.rev, e.led.version, e.led.chg.request, e.led.chg.steps()}}
 		if i < len(l.saved) && l.saved[i].entry == now {
 			saved[i] = l.saved[i]
 		} else {
@@ -83,7 +95,8 @@ func (l *log) load(data []byte, next moment) error {
 		}
 		based[s.Key] = based[s.Key] || s.Kind == Base
 		entries[i] = Entry{Kind: s.Kind, Key: s.Key, Blob: s.Blob, Rev: s.Rev, Tokens: s.Tokens, Blocks: s.Blocks, Born: s.Born,
-			chg: moment{s.Chg, s.Chg - s.Steps}, BlockEnd: s.BlockEnd, marked: s.Marked, Dead: s.Dead, partial: s.Partial, Run: s.Run, unmarkable: s.Unmarkable, Before: s.Before, side: s.Side}
+			chg: moment{s.Chg, s.Chg - s.Steps}, BlockEnd: s.BlockEnd, marked: s.Marked, Dead: s.Dead, partial: s.Partial, Run: s.Run, unmarkable: s.Unmarkable, Before: s.Before, side: s.Side,
+			version: s.Version, led: led{s.Led.Rev, s.Led.Version, moment{s.Led.Chg, s.Led.Chg - s.Led.Steps}}}
 	}
 	seal(entries, 0)
 	relabel(entries, next.turn-1)
@@ -106,17 +119,27 @@ func (s *storedEntry) check(next moment) error {
 		return fmt.Errorf("invalid size: %d tokens, %d blocks", s.Tokens, s.Blocks)
 	case s.Before < NotSeparated || s.Before > Unanswered || s.Side < sideContext || s.Side > sideRun:
 		return fmt.Errorf("invalid separation: %d, side %d", s.Before, s.Side)
-	case s.Born < 0 || s.Born >= next.request || s.Chg-s.Steps < -entryN[L0] || s.Chg >= next.request || s.Steps < 0 || s.Steps > next.steps():
+	case !s.Kind.isFileText() && (s.Version != "" || s.Led != storedLed{}):
+		return fmt.Errorf("%s with version %q, led to %q", s.Kind, s.Version, s.Led.Rev)
+	case s.Led != storedLed{} && (s.Version == "" || s.Led.Rev == "" || s.Led.Version == "" || s.Led.Chg < 0):
+		return fmt.Errorf("version %q, led to revision %q, version %q in request %d", s.Version, s.Led.Rev, s.Led.Version, s.Led.Chg)
+	case s.Born < 0 || s.Born >= next.request || !validAge(s.Chg, s.Steps, next) || !validAge(s.Led.Chg, s.Led.Steps, next):
 		return fmt.Errorf("invalid age: born %d, changed %d with %d steps, of %d", s.Born, s.Chg, s.Steps, next.request)
 	}
 	return nil
+}
+
+// validAge reports whether something can have changed in a request before next, with so many requests up to then that continued
+// a turn.
+func validAge(chg, steps int, next moment) bool {
+	return chg-steps >= -entryN[L0] && chg < next.request && steps >= 0 && steps <= next.steps()
 }
 
 // relabel sets N and Tier of the entries as they were in the turn with the given number.
 func relabel(entries []Entry, turn int) {
 	chg := make(map[string]moment, len(entries))
 	for i := range entries {
-		chg[entries[i].Key] = entries[i].chg
+		chg[entries[i].Key] = entries[i].changed()
 	}
 	for i := range entries {
 		e := &entries[i]

@@ -12,6 +12,7 @@ func (d *draft) layOut(keep int) []Entry {
 	for i := range out {
 		out[i].Mark = false
 	}
+	d.leadOn(out)
 	if keep > 0 {
 		out[keep-1].BlockEnd = true // already set unless the provider accepts no marks
 	}
@@ -69,7 +70,8 @@ func (d *draft) extend(out []Entry) []Entry {
 
 // rebuild lays out everything after a cut. Content that changed longest ago comes first, so that the next cut can keep
 // a long prefix. Nothing comes between the items of a run: after a cut inside of it its rest comes first, otherwise it
-// directly precedes the messages.
+// directly precedes the messages. A file follows the messages that tell changes which it contains: whoever reads on from it
+// must not meet them again.
 func (d *draft) rebuild(out []Entry) []Entry {
 	keep := len(out)
 	answered, asked := d.unsent(keep)
@@ -83,17 +85,38 @@ func (d *draft) rebuild(out []Entry) []Entry {
 	aside = d.addMissing(aside, d.notes, keep)
 	slices.SortStableFunc(aside, func(a, b Entry) int { return a.chg.request - b.chg.request })
 	if len(run) > 0 && !inside {
-		out = d.addMessages(append(append(out, aside...), diffs...), answered)
+		moved := func(e Entry) bool { return d.lastMove(e.Key) >= d.sentMessages[keep] }
+		files := slices.Concat(aside, diffs)
+		out = append(out, slices.DeleteFunc(slices.Clone(files), moved)...)
+		out = d.addMessages(out, answered)
+		out = append(out, slices.DeleteFunc(files, func(e Entry) bool { return !moved(e) })...)
 		return d.addMessages(out, asked)
 	}
+	at := len(d.stream) - len(asked) - len(answered) + len(run) // index of the next message
 	for _, e := range d.addMessages(nil, answered[len(run):]) {
-		for len(aside) > 0 && aside[0].chg.request <= e.chg.request {
-			out, aside = append(out, aside[0]), aside[1:]
-		}
+		out, aside = d.due(out, aside, e.chg.request, at)
 		out = append(out, e)
+		at++
 	}
 	out = append(append(out, aside...), diffs...)
 	return d.addMessages(out, asked)
+}
+
+// due appends those of the leading entries of aside that precede the message with index at, of a given request: those that
+// changed before, or then. It returns the others, too.
+func (d *draft) due(out, aside []Entry, request, at int) (_, rest []Entry) {
+	for len(aside) > 0 && aside[0].chg.request <= request {
+		if d.lastMove(aside[0].Key) >= at {
+			rest = append(rest, aside[0])
+		} else {
+			out = append(out, aside[0])
+		}
+		aside = aside[1:]
+	}
+	if len(rest) > 0 {
+		aside = append(rest, aside...)
+	}
+	return out, aside
 }
 
 // runLength returns how many of the leading items are a run.

@@ -17,6 +17,7 @@ import (
 type talk struct {
 	messages []history.Message
 	blobs    map[string][]byte
+	fetched  []string // hashes of the texts that were asked for
 }
 
 func (s *talk) say(role history.Role, words string) {
@@ -44,6 +45,7 @@ func (s *talk) Messages(_ context.Context, _ string, seqs []int64) ([]history.Me
 }
 
 func (s *talk) Blobs(_ context.Context, hashes []string) (map[string][]byte, error) {
+	s.fetched = append(s.fetched, hashes...)
 	found := make(map[string][]byte)
 	for _, hash := range hashes {
 		if bytes, ok := s.blobs[hash]; ok {

@@ -211,10 +211,13 @@ func (s *State) fileItems(ctx context.Context, c *collected) ([]fit.Item, error)
 			continue
 		}
 		shows := s.Cache.Of(*e, s.Counter)
+		if state == filecontext.Partial || e.Unsaved {
+			shows.Version = "" // results of tools do not tell of what is shown
+		}
 		items = append(items, fit.Item{
 			Item: stability.Item{
 				Key: fit.FilePrefix + e.Path, Kind: stability.File, Hash: shows.Hash, Tokens: shows.Tokens,
-				Rev: shows.Rev, Partial: state == filecontext.Partial,
+				Rev: shows.Rev, Version: shows.Version, Partial: state == filecontext.Partial,
 			},
 			Priority: fit.FilePriority(e), Since: int64(e.Since), File: e,
 		})

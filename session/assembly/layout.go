@@ -92,7 +92,7 @@ func (l *Layout) Answered(b *Built, change *history.Change) error {
 	stored := make(map[string]bool) // hashes
 	for i := range before {
 		if e := &before[i]; e.Kind != stability.Message { // messages are stored as such
-			stored[e.Blob], stored[e.Rev] = true, true
+			stored[e.Blob], stored[e.Rev], stored[e.Led()] = true, true, true
 		}
 	}
 	if err := l.tracker.Commit(b.Plan); err != nil {

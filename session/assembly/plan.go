@@ -7,6 +7,7 @@ import (
 
 	"strata/llm"
 	"strata/session/fit"
+	"strata/session/reads"
 	"strata/stability"
 )
 
@@ -38,18 +39,25 @@ func (s *State) plan(ctx context.Context, c *collected, fitted fit.Result) (plan
 
 // layOut plans the order of items and the cache marks. clusters are keys of outlines.
 func (s *State) layOut(ctx context.Context, items []fit.Item, clusters [][]string) (planned, error) {
-	revisions, err := s.revisions(ctx, items)
-	if err != nil {
-		return planned{}, err
-	}
-	p, set := planned{revisions: revisions}, ""
+	p, set := planned{}, ""
 	plain := make([]stability.Item, len(items))
+	disk := disks(items)
+	told := make(map[string]string) // version by key, to which the newest message leads that has a change of the file
 	for i := range items {
 		p.overhead += items[i].Overhead
 		if plain[i] = items[i].Item; items[i].Kind == stability.Tools {
 			set = items[i].Hash
 		}
+		plain[i].Moves = movesIn(s.Reads, &items[i], disk)
+		for _, m := range plain[i].Moves {
+			told[m.Key] = m.To
+		}
 	}
+	revisions, err := s.revisions(ctx, items, told)
+	if err != nil {
+		return planned{}, err
+	}
+	p.revisions = revisions
 	p.cache = cacheName(s.Model, s.Thought, set)
 	p.mirror = s.Mirrors.Of(p.cache, s.Now())
 	request := stability.Request{
@@ -98,8 +106,8 @@ func (r *revisions) put(key, rev, text string) {
 
 // revisions returns the present text of each file, and the texts from which a diff could lead to it: those of the newest
 // base of the file and of the diffs after that. They are read from the store, since they may be gone from the disk, unless
-// the diff is known already.
-func (s *State) revisions(ctx context.Context, items []fit.Item) (*revisions, error) {
+// the diff is known already, or messages tell the present text: told are the versions to which they lead, by key.
+func (s *State) revisions(ctx context.Context, items []fit.Item, told map[string]string) (*revisions, error) {
 	r := &revisions{texts: make(map[string]map[string]string), diffs: make(map[diffKey]fileDiff)}
 	now := make(map[string]*fit.Item)
 	for i := range items {
@@ -110,7 +118,7 @@ func (s *State) revisions(ctx context.Context, items []fit.Item) (*revisions, er
 	}
 	var wanted []diffKey
 	var missing []string
-	for key, revs := range s.shownRevisions(now) {
+	for key, revs := range s.shownRevisions(now, told) {
 		for _, rev := range revs {
 			diff := keyOfDiff(key, rev, now[key].Rev)
 			if known, ok := s.Diffs.lookup(diff); ok {
@@ -132,8 +140,9 @@ func (s *State) revisions(ctx context.Context, items []fit.Item) (*revisions, er
 	return r, nil
 }
 
-// shownRevisions returns the revisions of the given files that a diff could begin with, by key.
-func (s *State) shownRevisions(now map[string]*fit.Item) map[string][]string {
+// shownRevisions returns the revisions of the given files that a diff could begin with, by key. None begins with those of an entry
+// from which messages lead to the present text.
+func (s *State) shownRevisions(now map[string]*fit.Item, told map[string]string) map[string][]string {
 	shown := make(map[string][]string)
 	entries := s.Layout.entries()
 	for i := range entries {
@@ -148,9 +157,48 @@ func (s *State) shownRevisions(now map[string]*fit.Item) map[string][]string {
 		if e.Kind == stability.Base {
 			shown[e.Key] = nil
 		}
-		shown[e.Key] = append(shown[e.Key], e.Rev)
+		if e.Led() != p.Rev || told[e.Key] != p.Version {
+			shown[e.Key] = append(shown[e.Key], revisionsOf(e)...)
+		}
 	}
 	return shown
+}
+
+// revisionsOf returns the revisions of a file with which a diff after an entry can begin: those of the entry, and of the text to
+// which messages led from it. An entry of anything else has none.
+func revisionsOf(e *stability.Entry) (revs []string) {
+	for _, rev := range []string{e.Rev, e.Led()} {
+		if rev != "" {
+			revs = append(revs, rev)
+		}
+	}
+	return revs
+}
+
+// disks returns the hashes of the files among items, by key.
+func disks(items []fit.Item) map[string]string {
+	all := make(map[string]string)
+	for i := range items {
+		if it := &items[i]; it.File != nil {
+			all[it.Key] = it.File.Hash
+		}
+	}
+	return all
+}
+
+// movesIn returns the changes of files that an item tells. disk are the hashes of the files now, by key: a text that an editor has
+// not saved yet is not what the request has to show of its file.
+func movesIn(known *reads.Reads, it *fit.Item, disk map[string]string) (moves []stability.Move) {
+	if it.Kind != stability.Message || !it.Open {
+		return nil
+	}
+	for _, m := range known.Moves(it.Messages) {
+		key := fit.FilePrefix + m.Path
+		if m.Disk == "" || m.Disk != disk[key] {
+			moves = append(moves, stability.Move{Key: key, From: m.From, To: m.To})
+		}
+	}
+	return moves
 }
 
 func (s *State) blobs(ctx context.Context, hashes []string) (map[string][]byte, error) {

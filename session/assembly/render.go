@@ -102,7 +102,7 @@ type renderer struct {
 // diffs are made.
 func (r *renderer) load(ctx context.Context) error {
 	var missing []string
-	last := make(map[string]string) // revision by key, while going through the entries
+	last := make(map[string]*stability.Entry) // of each file, while going through the entries
 	for i := range r.plan.Entries {
 		e := &r.plan.Entries[i]
 		if e.Kind == stability.Message {
@@ -116,7 +116,7 @@ func (r *renderer) load(ctx context.Context) error {
 			missing = append(missing, e.Blob)
 		}
 		if e.Rev != "" {
-			last[e.Key] = e.Rev
+			last[e.Key] = e
 		}
 	}
 	found, err := r.blobs(ctx, missing)
@@ -129,14 +129,16 @@ func (r *renderer) load(ctx context.Context) error {
 	return r.loadMessages(ctx)
 }
 
-// made reports whether e is a diff that this request makes, and keeps its bytes.
-func (r *renderer) made(e *stability.Entry, from string) bool {
-	d := r.diff(r.plan.revisions, e.Key, from, e.Rev)
-	if !d.ok || d.hash != e.Blob {
-		return false
+// made reports whether e is a diff that this request makes, and keeps its bytes. It begins with the revision of the entry before
+// of its file, or with the one to which messages led from there.
+func (r *renderer) made(e, before *stability.Entry) bool {
+	for _, from := range revisionsOf(before) {
+		if d := r.diff(r.plan.revisions, e.Key, from, e.Rev); d.ok && d.hash == e.Blob {
+			r.earlier[e.Blob] = d.text
+			return true
+		}
 	}
-	r.earlier[e.Blob] = d.text
-	return true
+	return false
 }
 
 // loadMessages reads the messages whose rendering is not kept.
@@ -311,8 +313,10 @@ func markOf(p *stability.Plan, e *stability.Entry) llm.Mark {
 // that the entry leads to is stored already or is the present one: later diffs may begin with it.
 func (r *renderer) keep(e *stability.Entry, text string) {
 	r.built.keep = append(r.built.keep, e.Blob)
-	if e.Rev != "" && !strings.HasSuffix(e.Rev, fit.NoDiff) {
-		r.built.keep = append(r.built.keep, e.Rev)
+	for _, rev := range revisionsOf(e) {
+		if !strings.HasSuffix(rev, fit.NoDiff) {
+			r.built.keep = append(r.built.keep, rev)
+		}
 	}
 	r.built.blobs = append(r.built.blobs, textBlob{e.Blob, text})
 }

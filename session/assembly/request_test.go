@@ -2,6 +2,7 @@ package assembly
 
 import (
 	"log/slog"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -63,6 +64,9 @@ func asked(t *testing.T, s *State, stored *talk) (b Built, layout history.Layout
 	s.Layout.Stored()
 	for _, blob := range change.Blobs {
 		stored.blobs[blob.Hash] = blob.Bytes
+	}
+	if keep := change.KeepBlobs; keep != nil {
+		maps.DeleteFunc(stored.blobs, func(hash string, _ []byte) bool { return !slices.Contains(keep, hash) })
 	}
 	for _, hash := range b.keep {
 		if stored.blobs[hash] == nil {
@@ -269,14 +273,14 @@ func TestTextsThatADiffCanBeginWith(t *testing.T) {
 			}
 		}
 		item := fit.Item{Item: stability.Item{Key: "file:a.go", Rev: fit.Hash("now")}}
-		revs := s.shownRevisions(map[string]*fit.Item{item.Key: &item})[item.Key]
+		revs := s.shownRevisions(map[string]*fit.Item{item.Key: &item}, nil)[item.Key]
 		if len(revs) == 0 || revs[len(revs)-1] != fit.Hash(text) || bases > 1 && len(revs) != 1 {
 			t.Errorf("with %d whole texts a diff can begin with %d texts: %q", bases, len(revs), revs)
 		}
 		numbered, part := item, item
 		numbered.Rev, part.Partial = item.Rev+fit.NoDiff, true
 		for _, it := range []fit.Item{numbered, part} {
-			if revs := s.shownRevisions(map[string]*fit.Item{it.Key: &it}); len(revs) != 0 {
+			if revs := s.shownRevisions(map[string]*fit.Item{it.Key: &it}, nil); len(revs) != 0 {
 				t.Errorf("%+v: %q", it.Item, revs)
 			}
 		}

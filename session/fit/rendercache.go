@@ -16,6 +16,8 @@ type Rendering struct {
 	Tokens int    // of the rendered text
 	Hash   string // of the rendered text
 	Rev    string // names the text that is rendered: its hash, and how it is rendered
+
+	Version string // of a text to which a diff can lead: see filecontext.Content.Version. Otherwise it is empty
 }
 
 // NoDiff ends the revision of a file that is shown with line numbers or with a note on its bytes: no diff leads to or from
@@ -39,6 +41,8 @@ func (c *RenderCache) Of(e filecontext.Entry, counter *tokens.Counter) Rendering
 	r := Rendering{Tokens: counter.Count(rendered), Hash: Hash(rendered), Rev: Hash(e.Text)}
 	if e.LineNumbers || e.Lossy {
 		r.Rev += NoDiff
+	} else {
+		r.Version = e.Version()
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()

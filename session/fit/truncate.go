@@ -94,7 +94,7 @@ func (f *fitter) shortenFile(it *Item, want int) bool {
 		if shows = f.Cache.Of(e, f.Counter); shows.Tokens <= want {
 			f.omitted = append(f.omitted, Omitted{Key: it.Key, Tokens: it.Tokens - shows.Tokens, Reason: ReasonTruncated, Score: it.Priority})
 			f.changeFile(FileChange{Path: e.Path, Lines: e.Range})
-			it.File, it.Hash, it.Tokens, it.Rev, it.Partial = &e, shows.Hash, shows.Tokens, shows.Rev, true
+			it.File, it.Hash, it.Tokens, it.Rev, it.Version, it.Partial = &e, shows.Hash, shows.Tokens, shows.Rev, "", true
 			return true
 		}
 	}

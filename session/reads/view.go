@@ -89,12 +89,8 @@ const (
 // Availability returns how much of a version of a file with so many lines is shown, and the reason. The file was read in the
 // session, in whatever version.
 func (v *View) Availability(path, version string, lines int) (filecontext.State, string) {
-	whole := history.Lines{Start: 1, End: lines}
-	if lines == 0 {
-		whole = history.Lines{}
-	}
 	switch {
-	case v.Covers(path, version, whole):
+	case v.Covers(path, version, whole(lines)):
 		return filecontext.Full, ReasonRead
 	case len(v.files[fileVersion{path, version}]) > 0:
 		return filecontext.Partial, ReasonRead

@@ -301,3 +301,12 @@ func TestRepeatedCallsAreNoticed(t *testing.T) {
 		}
 	}
 }
+
+// A tool that fails with an error of a context of its own has a result: the turn goes on.
+func TestAToolThatRunsOutOfItsOwnTime(t *testing.T) {
+	step := stepOf(t, []Tool{toolOf("slow", true, func(context.Context, Input) (Result, error) { return Result{}, context.DeadlineExceeded })}, 1<<20, "slow")
+	finish(t.Context(), step, func(Progress) {})
+	if results := step.Results(); len(results) != 1 || !results[0].IsError || !strings.Contains(results[0].Content[0].Text, "slow failed: context deadline exceeded") {
+		t.Errorf("%+v", results)
+	}
+}

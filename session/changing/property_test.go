@@ -521,6 +521,10 @@ func (w *walk) edit(name string) {
 		w.wantRefusal(p, fault)
 		return
 	}
+	if len(after.bytes()) > 1<<20 {
+		w.wantRefusal(p, "is too large to change")
+		return
+	}
 	if p = w.guarded(p, name, before, covered, prepare); p == nil {
 		return
 	}

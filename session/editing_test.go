@@ -63,13 +63,16 @@ func editing(t *testing.T, mode string, change ...func(*Deps)) (*acted, *approve
 	a := acting(t, append(change, func(d *Deps) { d.Tools.ApprovalTimeout = time.Hour })...)
 	user := &approver{asks: make(chan question, 1)}
 	a.Join(user)
-	a.Configure("approval", mode, nil, func(_ Configured, err error) {
-		if err != nil {
-			t.Error(err)
-		}
-	})
-	a.told()
+	a.set(mode)
 	return a, user
+}
+
+// set chooses the approval.
+func (a *acted) set(mode string) {
+	a.t.Helper()
+	if _, err := answerOf(func(reply func(Configured, error)) { a.Configure("approval", mode, nil, reply) }); err != nil {
+		a.t.Error(err)
+	}
 }
 
 // file returns a file of the session's folder, "none" if there is none.

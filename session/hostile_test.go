@@ -242,7 +242,7 @@ func TestProtectedPathsAreAskedAboutUnderAnyName(t *testing.T) {
 			}
 			a.asked().end("done")
 			<-result
-			a.Configure("approval", mode, nil, func(Configured, error) {})
+			a.set(mode)
 
 			var calls []string
 			for _, path := range []string{

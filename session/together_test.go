@@ -70,7 +70,7 @@ func TestSessionsThatChangeOneFile(t *testing.T) {
 		a.store = newLockedStore()
 		a.deps.Store = a.store
 		a.Session = closedLater(t, Create(a.deps, history.Session{ID: a.deps.NewID("sess_"), CWD: folder}))
-		a.Configure("approval", "edits", nil, func(Configured, error) {})
+		a.set("edits")
 		all = append(all, a)
 	}
 	var wg sync.WaitGroup

@@ -367,7 +367,9 @@ func (w *walk) readLines(name string, input members) {
 		}
 		fence, body, ok := strings.Cut(rest, "\n")
 		if !strings.HasPrefix(fence, "```") || !ok {
-			hasAll(w.t, b.Text, "omitted")
+			if !strings.Contains(b.Text, "omitted; read them with start_line") && !strings.Contains(b.Text, "too many to show") {
+				w.t.Fatalf("%.500q", b.Text)
+			}
 			continue
 		}
 		body = strings.TrimSuffix(body, fence+"\n")
@@ -517,6 +519,10 @@ func (w *walk) edit(name string) {
 	after, covered, fault := before.edited(edits)
 	if fault != "" {
 		w.wantRefusal(p, fault)
+		return
+	}
+	if len(after.bytes()) > 1<<20 {
+		w.wantRefusal(p, "is too large to change")
 		return
 	}
 	if p = w.guarded(p, name, before, covered, prepare); p == nil {

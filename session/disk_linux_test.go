@@ -12,7 +12,7 @@ import (
 // A change for which the disk has no room is recorded as not made, and the model is told why.
 func TestAFullDiskIsTold(t *testing.T) {
 	a, _ := editing(t, "edits")
-	folder := a.choices.Record.CWD
+	folder := a.folder
 	if err := syscall.Mount("strata-test", folder, "tmpfs", 0, "size=16k"); err != nil {
 		t.Skip("a disk cannot be mounted: ", err)
 	}

@@ -77,7 +77,7 @@ func (a *acted) set(mode string) {
 
 // file returns a file of the session's folder, "none" if there is none.
 func (a *acted) file(name string) string {
-	data, err := os.ReadFile(filepath.Join(a.choices.Record.CWD, name))
+	data, err := os.ReadFile(filepath.Join(a.folder, name))
 	if err != nil {
 		return "none"
 	}
@@ -237,10 +237,10 @@ func TestAFileThatChangesWhileItIsAskedAbout(t *testing.T) {
 	for name, disturb := range map[string]func(a *acted){
 		"content": func(a *acted) { a.write("a.go", "package a\n\nfunc Alpha() {} // mine\n") },
 		"swapped for a link": func(a *acted) {
-			os.Rename(filepath.Join(a.choices.Record.CWD, "a.go"), filepath.Join(a.choices.Record.CWD, "c.go"))
-			os.Symlink("b.go", filepath.Join(a.choices.Record.CWD, "a.go"))
+			os.Rename(filepath.Join(a.folder, "a.go"), filepath.Join(a.folder, "c.go"))
+			os.Symlink("b.go", filepath.Join(a.folder, "a.go"))
 		},
-		"deleted": func(a *acted) { os.Remove(filepath.Join(a.choices.Record.CWD, "a.go")) },
+		"deleted": func(a *acted) { os.Remove(filepath.Join(a.folder, "a.go")) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			a, user := editing(t, "ask")

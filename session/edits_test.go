@@ -208,7 +208,7 @@ func TestFoldersThatAreSet(t *testing.T) {
 	if add() == nil {
 		t.Error("a file outside of the folders is added")
 	}
-	if _, err := answerOf(func(reply func(Info, error)) { a.SetFolders(a.choices.Record.CWD, []string{further}, reply) }); err != nil {
+	if _, err := answerOf(func(reply func(Info, error)) { a.SetFolders(a.told().Session.CWD, []string{further}, reply) }); err != nil {
 		t.Fatal(err)
 	}
 	if err := add(); err != nil {

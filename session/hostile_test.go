@@ -108,7 +108,7 @@ func guarded(t *testing.T, mode string) (a *acted, user *approver, outside strin
 		t.Fatal(err)
 	}
 	a, user = editing(t, mode, func(d *Deps) { d.Files.Guard = guard })
-	folder := a.choices.Record.CWD
+	folder := a.folder
 	put(t, filepath.Join(folder, ".env"), "KEY=1\n")
 	put(t, filepath.Join(folder, "deploy/id_rsa"), "key\n")
 	for name, target := range map[string]string{
@@ -169,7 +169,7 @@ func TestPathsThatNoApprovalAllows(t *testing.T) {
 					callOf(t, "move_file", map[string]any{"from": path, "to": "taken"}),
 					callOf(t, "move_file", map[string]any{"from": "a.go", "to": path}))
 			}
-			before := contents(t, a.choices.Record.CWD, outside)
+			before := contents(t, a.folder, outside)
 			result := a.prompt("go", nil)
 			next := a.asked()
 			for at := 0; at < len(calls); at += 60 {
@@ -189,7 +189,7 @@ func TestPathsThatNoApprovalAllows(t *testing.T) {
 				}
 			}
 			wants(t, "stored", a.fileChanges())
-			if now := contents(t, a.choices.Record.CWD, outside); !slices.Equal(now, before) {
+			if now := contents(t, a.folder, outside); !slices.Equal(now, before) {
 				t.Errorf("the files are %q, were %q", now, before)
 			}
 		})
@@ -224,7 +224,7 @@ func TestProtectedPathsAreAskedAboutUnderAnyName(t *testing.T) {
 	for _, mode := range []string{"edits", "auto"} {
 		t.Run(mode, func(t *testing.T) {
 			a, user := editing(t, "ask")
-			folder := a.choices.Record.CWD
+			folder := a.folder
 			for _, name := range []string{".git/config", ".envrc", "AGENTS.md", "sub/CLAUDE.md", ".github/workflows/ci.yml", ".vscode/tasks.json"} {
 				put(t, filepath.Join(folder, name), "trusted\n")
 			}
@@ -332,7 +332,7 @@ func TestAPathThatLeadsElsewhereWhileTheUserIsAsked(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			a, user := editing(t, "ask")
-			folder, outside := a.choices.Record.CWD, t.TempDir()
+			folder, outside := a.folder, t.TempDir()
 			for _, dir := range []string{"dir", "other", ".git", "goal"} {
 				put(t, filepath.Join(folder, dir, "a.txt"), "old\n")
 			}

@@ -38,7 +38,7 @@ func TestP05MovesAreToldWhenARequestIsSent(t *testing.T) {
 	a := act(t)
 	c := a.NewCursor(func() {})
 	a.attach(c)
-	path := filepath.Join(a.choices.Record.CWD, "a.go")
+	path := filepath.Join(a.told().Session.CWD, "a.go")
 	write := func(text string) {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)

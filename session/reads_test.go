@@ -15,7 +15,7 @@ import (
 // write writes a file of the session's folder.
 func (a *acted) write(name, text string) {
 	a.t.Helper()
-	if err := os.WriteFile(filepath.Join(a.choices.Record.CWD, name), []byte(text), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(a.folder, name), []byte(text), 0o600); err != nil {
 		a.t.Fatal(err)
 	}
 }

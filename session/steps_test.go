@@ -30,7 +30,7 @@ func acting(t *testing.T, change ...func(*Deps)) *acted {
 			t.Fatal(err)
 		}
 	}
-	a := &acted{t: t, store: newLockedStore(), provider: newProvider()}
+	a := &acted{t: t, folder: folder, store: newLockedStore(), provider: newProvider()}
 	deps := depsOf(a.store, a.provider, describingHost{})
 	deps.Tools = ToolSettings{Enabled: true, MaxSteps: 100}
 	for _, f := range change {

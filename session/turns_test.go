@@ -54,6 +54,7 @@ func (c *call) end(text string) {
 
 // acted is a session that a test plays with.
 type acted struct {
+	folder string // of the session
 	*Session
 	t        *testing.T
 	store    *lockedStore

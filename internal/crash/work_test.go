@@ -147,7 +147,7 @@ func (k *work) calls(step int) []toolCall {
 	}
 	return []toolCall{
 		{"read_file", fmt.Sprintf(`{"path":%q}`, fileOfStep(step)), fileOfStep(step)},
-		{"search", fmt.Sprintf(`{"pattern":"needle%d"}`, step), "matching line"},
+		{"search", fmt.Sprintf(`{"pattern":"needle%d"}`, step), "match"}, // none, if the editor's text, which lacks it, is read before
 		{"update_plan", fmt.Sprintf(`{"entries":[{"content":%q,"priority":"high","status":"in_progress"}]}`, k.stepName(step)), "plan"},
 	}
 }

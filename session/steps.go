@@ -207,7 +207,7 @@ func (r *replying) storePlanned() error {
 		ID: r.deps.NewID("fc_"), Turn: r.of.record.ID, Step: r.of.step - 1, Call: call.ID, Seq: r.seq, At: r.deps.Now(),
 	}, planned)
 	if err := saving.Commit(context.WithoutCancel(r.mailbox.Context()), r.deps.Store, change); err != nil {
-		return fmt.Errorf("store the change of %s: %w: %w", record.Path, ErrStorage, err)
+		return fmt.Errorf("store the change of a file: %w: %w", ErrStorage, err)
 	}
 	r.out.file = &record
 	return nil

@@ -59,7 +59,7 @@ func (p *Permissions) Restore() {
 	rules, dropped := approval.RestoreRules(p.services.Choices().Record.Config.Rules)
 	p.rules = rules
 	if len(dropped) > 0 {
-		p.services.Log.Error("rules of the session dropped", slog.String("session", p.services.Session), slog.Int("count", len(dropped)), slog.Any("first", dropped[0]))
+		p.services.Log.Error("rules of the session dropped", slog.String("session", p.services.Session), slog.Int("count", len(dropped)))
 	}
 }
 
@@ -95,9 +95,9 @@ func (p *Permissions) Grant(ctx context.Context, rule approval.Rule) {
 	}
 }
 
-// notGranted logs that a rule was not added, and notifies subscribers. It may run outside the mailbox.
+// notGranted logs that a rule was not added, without its command line, and notifies subscribers. It may run outside the mailbox.
 func (p *Permissions) notGranted(rule approval.Rule, err error) {
-	p.services.Log.Error("rule of the session not stored", slog.String("session", p.services.Session), slog.String("rule", rule.String()), slog.Any("error", err))
+	p.services.Log.Error("rule of the session not stored", slog.String("session", p.services.Session), slog.String("tool", rule.Tool()), slog.Any("error", err))
 	text := fmt.Sprintf("The rule %s was not stored. The answer applies to this call only.", clip.Name(rule.String()))
 	p.mailbox.Tell(func() { p.services.Emit(events.Event{Kind: events.Notice, Text: text}) }, nil)
 }

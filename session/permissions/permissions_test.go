@@ -152,6 +152,10 @@ func TestARuleThatIsNotStoredDoesNotHold(t *testing.T) {
 		if len(d.events) != 1 || d.events[0].Kind != events.Notice || !strings.Contains(d.events[0].Text, "The rule zoom was not stored") {
 			t.Errorf("told was %+v", d.events)
 		}
+		d.grant("run_command(deploy --token hunter2)")
+		if log := d.log.String(); !strings.Contains(log, "tool=run_command") || strings.Contains(log, "hunter2") {
+			t.Errorf("the log is %s", log)
+		}
 		ended, end := context.WithCancel(t.Context())
 		end()
 		d.Grant(ended, ruleOf(t, "zoom")) // returns
@@ -208,7 +212,7 @@ func TestDamagedRulesAreDropped(t *testing.T) {
 		if got := d.list(); !slices.Equal(got, []string{`allow session pan pan ""`}) {
 			t.Errorf("the rules are %v", got)
 		}
-		if !strings.Contains(d.log.String(), "rules of the session dropped") || !strings.Contains(d.log.String(), "count=7") {
+		if !strings.Contains(d.log.String(), "rules of the session dropped") || !strings.Contains(d.log.String(), "count=7") || strings.Contains(d.log.String(), "git -c") {
 			t.Errorf("the log is %s", d.log.String())
 		}
 		d.grant("zoom")

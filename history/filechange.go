@@ -21,7 +21,7 @@ const (
 // FileChangeState says whether a file change is in force.
 type FileChangeState string
 
-// The states of a file change. One that a starting server finds planned is settled with Settled.
+// The states of a file change.
 const (
 	FileChangePlanned  FileChangeState = "planned"  // stored before the effect, whose result is not stored yet
 	FileChangeDone     FileChangeState = "done"     // the effect is on disk
@@ -195,20 +195,4 @@ func (c *FileChange) leaves() string {
 		return c.To
 	}
 	return c.Path
-}
-
-// Settled returns the state of a change whose result is not known, by what is at its paths now: done, not done or unknown.
-func (c *FileChange) Settled(now func(path string) FileVersion) FileChangeState {
-	done, notDone := true, true
-	for _, s := range c.steps() {
-		v := now(s.path)
-		done, notDone = done && v.Same(s.to), notDone && v.Same(s.from)
-	}
-	switch {
-	case done:
-		return FileChangeDone
-	case notDone:
-		return FileChangeNotDone
-	}
-	return FileChangeUnknown
 }

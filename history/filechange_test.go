@@ -77,39 +77,6 @@ func TestChangesThatContradictThemselvesAreRefused(t *testing.T) {
 	}
 }
 
-func TestChangesAreSettledByWhatIsThere(t *testing.T) {
-	edit, create := changed("fc_1", FileEdited, "a", "old", "new"), changed("fc_1", FileCreated, "a", "", "new")
-	remove, move := changed("fc_1", FileDeleted, "a", "old", ""), moved("fc_1", "a", "b", "old")
-	tests := []struct {
-		change FileChange
-		on     disk
-		want   FileChangeState
-	}{
-		{edit, disk{"a": "new"}, FileChangeDone},
-		{edit, disk{"a": "old"}, FileChangeNotDone},
-		{edit, disk{"a": "other"}, FileChangeUnknown},
-		{edit, disk{}, FileChangeUnknown},
-		{create, disk{"a": "new"}, FileChangeDone},
-		{create, disk{}, FileChangeNotDone},
-		{create, disk{"a": "other"}, FileChangeUnknown},
-		{remove, disk{}, FileChangeDone},
-		{remove, disk{"a": "old"}, FileChangeNotDone},
-		{remove, disk{"a": "other"}, FileChangeUnknown},
-		{move, disk{"b": "old"}, FileChangeDone},
-		{move, disk{"a": "old"}, FileChangeNotDone},
-		{move, disk{"a": "old", "b": "old"}, FileChangeUnknown},
-		{move, disk{}, FileChangeUnknown},
-	}
-	for _, tt := range tests {
-		if got := tt.change.Settled(tt.on.now); got != tt.want {
-			t.Errorf("%s with %v: %s, want %s", tt.change.Kind, tt.on, got, tt.want)
-		}
-	}
-	if got := remove.Settled(func(string) FileVersion { return FileVersion{Unreadable: true} }); got != FileChangeUnknown {
-		t.Errorf("with a folder in its place a delete is %s", got)
-	}
-}
-
 func FuzzFileChangeCheck(f *testing.F) {
 	for _, c := range []FileChange{changed("fc_1", FileEdited, "a", "old", "new"), moved("fc_2", "a", "b", "old")} {
 		raw, err := json.Marshal(c)
@@ -124,7 +91,6 @@ func FuzzFileChangeCheck(f *testing.F) {
 			return
 		}
 		there := disk{c.Path: "x"}
-		c.Settled(there.now)
 		c.State = FileChangeDone
 		for _, f := range PlanRestore([]FileChange{c}, there.now).Files {
 			if f.Outcome == FileRestored && f.Path == c.Path {

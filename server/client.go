@@ -35,6 +35,9 @@ func (sub *subscription) Can(c clients.Capability) bool {
 	return false
 }
 
+// Environment implements clients.Client.
+func (sub *subscription) Environment() []string { return nil }
+
 // ReadTextFile implements clients.Client.
 func (sub *subscription) ReadTextFile(ctx context.Context, r clients.Read, after uint64) (string, error) {
 	params := wire.ReadTextFileParams{SessionID: sub.session.ID(), Path: r.Path, Line: r.Line, Limit: r.Limit}

@@ -13,20 +13,22 @@ import (
 	"strata/server/slash"
 	"strata/server/wire"
 	"strata/session"
+	"strata/session/clients"
 	"strata/session/commands"
 	"strata/session/events"
 )
 
 // subscription is a connection's stream of events of one session. The connection's writer pulls notifications from it.
 type subscription struct {
-	peer    *peer
-	session *session.Session
-	encoder wire.Encoder
-	cursor  atomic.Pointer[events.Cursor] // nil only until attach
-	wake    func()                        // set by attach
-	used    atomic.Uint64                 // see touch
-	ends    atomic.Bool                   // it was ended to make room for another one
-	all     atomic.Bool                   // the client has attached: it receives all kinds of events
+	clients.TerminalRunner // none yet
+	peer                   *peer
+	session                *session.Session
+	encoder                wire.Encoder
+	cursor                 atomic.Pointer[events.Cursor] // nil only until attach
+	wake                   func()                        // set by attach
+	used                   atomic.Uint64                 // see touch
+	ends                   atomic.Bool                   // it was ended to make room for another one
+	all                    atomic.Bool                   // the client has attached: it receives all kinds of events
 
 	commands *slash.List // of the session, as the client knows them
 

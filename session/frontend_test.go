@@ -538,6 +538,7 @@ func (v varying) Model(name string) (llm.Model, bool) {
 
 // reader is an editor that reads files.
 type reader struct {
+	clients.Client
 	name string
 	can  bool
 }
@@ -556,7 +557,7 @@ func (r *reader) WriteTextFile(context.Context, clients.Write, uint64) error { r
 
 // If the editor that sent the prompt is gone, another one that subscribes reads files, and the server if there is none.
 func TestAnotherEditorServesATurn(t *testing.T) {
-	first, page, second := &reader{"the first", true}, &reader{"the page", false}, &reader{"the second", true}
+	first, page, second := &reader{name: "the first", can: true}, &reader{name: "the page", can: false}, &reader{name: "the second", can: true}
 	for name, tt := range map[string]struct {
 		gone []clients.Client
 		want string
@@ -599,7 +600,7 @@ func (*goneReader) ReadTextFile(context.Context, clients.Read, uint64) (string, 
 // An editor that is found to be gone when it is asked is replaced in the same way.
 func TestAnotherEditorServesWhenOneIsFoundGone(t *testing.T) {
 	a := acting(t)
-	first, second := &goneReader{reader{"the first", true}}, &reader{"the second", true}
+	first, second := &goneReader{reader{name: "the first", can: true}}, &reader{name: "the second", can: true}
 	a.Join(second)
 	results := make(chan outcomeOf, 1)
 	a.Prompt(Prompt{Blocks: []history.Block{{Type: history.BlockText, Text: "go"}}, Client: first}, nil, func(r PromptResult, _ uint64, err error) {

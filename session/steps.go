@@ -158,12 +158,9 @@ func (r *replying) storeMessage() error {
 // ask decides whether the next call may run: by the rules, or else the user does.
 func (r *replying) ask() tools.Event {
 	call, change := r.out.step.Asked()
-	decided := approval.Call{Tool: call.Tool.Name}
-	if change != nil {
-		decided.Changes(change.Names)
-	}
+	decided := permissions.Call(call, change)
 	outcome, err := r.asking.Ask(r.of.ctx, asking.Question{Tool: call.Tool.Name, Call: r.asks, Decide: func() approval.Decision {
-		return r.permits.Decide(&decided)
+		return r.permits.Decide(decided)
 	}})
 	switch {
 	case err != nil:

@@ -454,7 +454,10 @@ func TestACancelDoesNotWaitForTools(t *testing.T) {
 }
 
 // stuckEditor does not answer, whatever becomes of the request.
-type stuckEditor struct{ reading, release chan struct{} }
+type stuckEditor struct {
+	clients.Client
+	reading, release chan struct{}
+}
 
 func (*stuckEditor) Can(c clients.Capability) bool { return c == clients.ReadFiles }
 

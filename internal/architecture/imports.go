@@ -9,8 +9,8 @@ import (
 // imports lists for each package, including its subfolders without their own rows, which others of this module it may
 // import. The order is that of the architecture: packages may only import those below them.
 var imports = map[string][]string{
-	"server":       {"server/access", "server/wire", "server/transfer", "server/slash", "rpc", "session", "session/assembly", "session/choices", "session/clients", "session/commands", "session/compacting", "session/documents", "session/events", "session/fit", "session/following", "session/outlines", "session/permissions", "session/profile", "session/restoring", "session/toolbox", "session/workspace", "compaction", "historystore", "history", "web"},
-	"session":      {"session/frontends", "session/record", "session/shelf", "session/following", "session/accounts", "session/requests", "session/calls", "session/filechanges", "session/current", "session/toolbox", "session/tools", "session/permissions", "session/approval", "session/asking", "session/reads", "session/choices", "session/compacting", "session/assembly", "session/loop", "session/documents", "session/workspace", "session/outlines", "session/fit", "session/clients", "session/content", "session/events", "session/mailbox", "session/profile", "session/restoring", "session/saving", "filecontext", "stability", "compaction", "tokens", "llm", "history"},
+	"server":       {"server/access", "server/mcp", "session/servers", "server/wire", "server/transfer", "server/slash", "rpc", "session", "session/assembly", "session/choices", "session/clients", "session/commands", "session/compacting", "session/documents", "session/events", "session/fit", "session/following", "session/outlines", "session/permissions", "session/profile", "session/restoring", "session/toolbox", "session/workspace", "compaction", "historystore", "history", "web"},
+	"session":      {"session/servers", "session/shell", "session/frontends", "session/record", "session/shelf", "session/following", "session/accounts", "session/requests", "session/calls", "session/filechanges", "session/current", "session/toolbox", "session/tools", "session/permissions", "session/approval", "session/asking", "session/reads", "session/choices", "session/compacting", "session/assembly", "session/loop", "session/documents", "session/workspace", "session/outlines", "session/fit", "session/clients", "session/content", "session/events", "session/mailbox", "session/profile", "session/restoring", "session/saving", "filecontext", "stability", "compaction", "tokens", "llm", "history"},
 	"compaction":   {"tokens", "history"},
 	"filecontext":  {"filecontext/outline", "tokens"},
 	"stability":    {},
@@ -38,9 +38,10 @@ var imports = map[string][]string{
 	"historystore/schema":   {},
 
 	"server/access":   {},
+	"server/mcp":      {"session/servers", "history"},
 	"server/slash":    {"session", "session/assembly", "session/choices", "session/commands", "session/compacting", "session/restoring", "session/workspace", "compaction", "filecontext", "history"},
 	"server/transfer": {"server/wire", "rpc", "session", "session/assembly", "session/choices", "session/compacting", "session/documents", "session/events", "session/fit", "session/profile", "session/workspace", "historystore", "history"},
-	"server/wire":     {"rpc", "session", "session/approval", "session/assembly", "session/choices", "session/clients", "session/commands", "session/compacting", "session/documents", "session/events", "session/fit", "session/following", "session/profile", "session/restoring", "session/toolbox", "session/tools", "session/workspace", "compaction", "llm", "historystore", "history"},
+	"server/wire":     {"rpc", "session/servers", "session", "session/approval", "session/assembly", "session/choices", "session/clients", "session/commands", "session/compacting", "session/documents", "session/events", "session/fit", "session/following", "session/profile", "session/restoring", "session/toolbox", "session/tools", "session/workspace", "compaction", "llm", "historystore", "history"},
 
 	"session/frontends":   {"session/accounts", "session/requests", "session/current", "session/compacting", "session/choices", "session/assembly", "session/workspace", "session/content", "session/events", "session/mailbox", "llm", "tokens", "history"},
 	"session/record":      {"session/following", "session/choices", "session/workspace", "session/outlines", "session/content", "session/events", "session/mailbox", "filecontext", "history"},
@@ -48,7 +49,7 @@ var imports = map[string][]string{
 	"session/following":   {"session/current", "session/choices", "session/events", "session/mailbox", "session/profile", "llm", "history"},
 	"session/accounts":    {"session/assembly", "session/compacting", "session/content", "session/events", "session/fit", "session/mailbox", "tokens", "history"},
 	"session/approval":    {},
-	"session/permissions": {"session/approval", "session/choices", "session/events", "session/mailbox", "history"},
+	"session/permissions": {"session/tools", "session/approval", "session/choices", "session/events", "session/mailbox", "history"},
 	"session/asking":      {"session/approval", "session/clients", "session/mailbox", "session/tools"},
 	"session/filechanges": {"session/tools", "filecontext", "filecontext/change", "history"},
 	"session/changing":    {"session/tools", "session/clients", "filecontext", "filecontext/change", "history"},
@@ -61,8 +62,10 @@ var imports = map[string][]string{
 	"session/choices":     {"session/approval", "session/assembly", "session/mailbox", "session/profile", "compaction", "stability", "llm", "history"},
 	"session/loop":        {"session/fit", "session/content", "session/profile", "stability", "tokens", "history"},
 	"session/documents":   {"session/fit", "session/profile", "filecontext", "tokens", "history"},
-	"session/workspace":   {"session/changing", "session/tools", "session/reads", "session/clients", "filecontext/index", "session/outlines", "session/fit", "session/events", "session/mailbox", "filecontext", "filecontext/outline", "tokens", "history"},
+	"session/workspace":   {"session/shell", "session/changing", "session/tools", "session/reads", "session/clients", "filecontext/index", "session/outlines", "session/fit", "session/events", "session/mailbox", "filecontext", "filecontext/outline", "tokens", "history"},
 	"session/outlines":    {"session/fit", "session/events", "session/mailbox", "filecontext", "filecontext/index", "filecontext/outline", "filecontext/outline/graph", "filecontext/outline/text", "stability", "tokens"},
+	"session/servers":     {"session/tools", "session/mailbox", "session/events", "session/content", "history"},
+	"session/shell":       {"session/tools", "session/clients", "filecontext", "history"},
 	"session/toolbox":     {"session/tools", "session/clients", "session/content", "session/mailbox", "llm", "history"},
 	"session/tools":       {"filecontext", "filecontext/change", "filecontext/index", "filecontext/outline", "filecontext/outline/text", "history"},
 	"session/fit":         {"session/content", "session/profile", "filecontext", "stability", "tokens", "history"},

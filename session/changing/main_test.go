@@ -98,7 +98,7 @@ func call(t testing.TB, w tools.Workspace, name string, input any) tools.Result 
 	must(t, err)
 	c, err := set.Check(name, string(args))
 	must(t, err)
-	r, err := c.Run(t.Context(), tools.MaxResult)
+	r, err := c.Run(t.Context(), tools.MaxResult, nil)
 	must(t, err)
 	return r
 }

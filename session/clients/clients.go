@@ -37,6 +37,12 @@ type Client interface {
 	// WriteTextFile makes the editor write a file. With any error but ErrBusy the editor may have written it, or still write it.
 	WriteTextFile(ctx context.Context, w Write, after uint64) error
 
+	TerminalRunner
+
+	// Environment returns the environment that the client has handed over for programs that run on its behalf, as os.Environ
+	// has it; nil: the server's own counts. The caller must not change it.
+	Environment() []string
+
 	// RequestPermission asks the user whether a call may run. ErrDismissed is an error of it too.
 	RequestPermission(ctx context.Context, p Permission, after uint64) (Answer, error)
 }

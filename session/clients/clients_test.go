@@ -8,6 +8,7 @@ import (
 
 // editor is a client by its name.
 type editor struct {
+	Client
 	name string
 	can  []Capability
 }
@@ -21,7 +22,7 @@ func (e *editor) RequestPermission(context.Context, Permission, uint64) (Answer,
 
 func TestAllWithACapability(t *testing.T) {
 	var c Choice
-	first, second, third := &editor{"first", []Capability{Permissions}}, &editor{name: "second"}, &editor{"third", []Capability{Permissions}}
+	first, second, third := &editor{name: "first", can: []Capability{Permissions}}, &editor{name: "second"}, &editor{name: "third", can: []Capability{Permissions}}
 	if all := c.All(Permissions); len(all) != 0 {
 		t.Errorf("got %v", all)
 	}
@@ -39,7 +40,7 @@ func TestAllWithACapability(t *testing.T) {
 }
 
 func TestChoice(t *testing.T) {
-	reader, other := &editor{"reader", []Capability{ReadFiles}}, &editor{"other", []Capability{ReadFiles, WriteFiles, Terminals}}
+	reader, other := &editor{name: "reader", can: []Capability{ReadFiles}}, &editor{name: "other", can: []Capability{ReadFiles, WriteFiles, Terminals}}
 	page := &editor{name: "page"}
 	for name, test := range map[string]struct {
 		steps func(c *Choice)

@@ -104,7 +104,7 @@ func call(t testing.TB, w Workspace, name string, input any) Result {
 	if c.Describe().Title == "" {
 		t.Errorf("%s %s has no title", name, args)
 	}
-	r, err := c.Run(t.Context(), MaxResult)
+	r, err := c.Run(t.Context(), MaxResult, nil)
 	must(t, err)
 	if r.Size() > MaxResult {
 		t.Errorf("%s %s: the result has %d bytes", name, args, r.Size())

@@ -27,6 +27,7 @@ type Progress struct {
 	Input  json.RawMessage // as clients are shown it; nil for none
 	Description
 	Diffs  []history.Diff // of files that the call has changed, or would change; with absolute paths
+	Output *Output        // shown last; nil for none
 	Result *Result        // nil until the call has one
 }
 
@@ -60,7 +61,7 @@ func (p *Progress) Shown() *history.CallShown {
 	return shown
 }
 func (s *Step) progress(c *stepCall) Progress {
-	p := Progress{CallID: c.block.CallID, Status: Pending, Kind: KindOther, Description: Description{Title: c.block.Name}, Result: c.result}
+	p := Progress{CallID: c.block.CallID, Status: Pending, Kind: KindOther, Description: Description{Title: c.block.Name}, Output: c.output, Result: c.result}
 	p.Input = ShownInput(c.block.Args)
 	if c.call != nil {
 		p.Kind, p.Description = c.call.Tool.Kind, s.placed(c.call.Describe())

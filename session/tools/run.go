@@ -33,7 +33,7 @@ func (s *Step) Run(ctx context.Context, spawn func(func()), tell func(Progress))
 		c := &group[i]
 		r.started(c)
 		spawn(func() {
-			r.returned(c, c.run(ctx, s.limit))
+			r.returned(c, c.run(ctx, s.limit, func(o Output) { r.showed(c, o) }))
 			<-places
 		})
 	}
@@ -48,12 +48,12 @@ func (s *Step) Run(ctx context.Context, spawn func(func()), tell func(Progress))
 }
 
 // run returns the result of the call, nil if ctx has ended before it had any.
-func (c *stepCall) run(ctx context.Context, limit limit) *Result {
+func (c *stepCall) run(ctx context.Context, limit limit, show func(Output)) *Result {
 	if c.prepared != nil {
 		return c.call.result(ctx, limit, func() (Result, error) { return c.prepared.Make(ctx) })
 	}
 	return c.call.result(ctx, limit, func() (Result, error) {
-		r, err := c.call.Run(ctx, limit.bytes())
+		r, err := c.call.Run(ctx, limit.bytes(), show)
 		return r, cmp.Or(ctx.Err(), err)
 	})
 }
@@ -73,6 +73,19 @@ func (r *run) started(c *stepCall) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	c.started = true
+	p := r.step.progress(c)
+	p.Status = InProgress
+	r.tell(p)
+}
+
+// showed takes the output of a call that runs.
+func (r *run) showed(c *stepCall, o Output) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed || c.returned {
+		return
+	}
+	c.output = &o
 	p := r.step.progress(c)
 	p.Status = InProgress
 	r.tell(p)

@@ -188,7 +188,7 @@ func TestSearchIsBounded(t *testing.T) {
 		must(t, err)
 		c, err := set.Check("search", `{"pattern":"needle"}`)
 		must(t, err)
-		small, err := c.Run(t.Context(), limit)
+		small, err := c.Run(t.Context(), limit, nil)
 		must(t, err)
 		if small.Size() > limit {
 			t.Errorf("%d bytes, limit %d", small.Size(), limit)

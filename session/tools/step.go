@@ -25,6 +25,7 @@ type stepCall struct {
 	prepared *Prepared // of a call that changes files, once that is known
 	started  bool
 	returned bool
+	output   *Output // shown last; nil for none
 	result   *Result
 }
 

@@ -63,6 +63,11 @@ type Tool struct {
 	Kind     Kind
 	ReadOnly bool // it changes nothing
 
+	// Command returns the command line that a call runs, as rules for commands see it. It is nil for a tool that runs none.
+	Command func(input json.RawMessage) string
+
+	Server *Server // MCP server that has the tool; nil for other tools
+
 	// Describe returns what clients show of a call before its result. nil: the name of the tool.
 	Describe func(input json.RawMessage) Description
 
@@ -72,6 +77,12 @@ type Tool struct {
 	// Prepare checks a call that can change something, before anything is changed. The error is that of ctx. It is nil for a
 	// tool with Run.
 	Prepare func(ctx context.Context, in Input) (*Prepared, error)
+}
+
+// Server is the MCP server of a tool.
+type Server struct {
+	Name    string
+	Trusted bool // by the user's configuration: calls do not ask
 }
 
 // Description is what clients show of a call.
@@ -91,6 +102,27 @@ type Input struct {
 	CallID string
 	Args   json.RawMessage
 	Limit  int // of the texts in the result, in bytes
+
+	// Show tells clients what the call has put out so far. It may be called from any goroutine, and has no effect once the
+	// call has its result. It must not be called more often than every 250 ms.
+	Show func(Output)
+}
+
+// Output is what a running call has put out so far.
+type Output struct {
+	Text string // the newest part, at most MaxShownOutput bytes
+	End  int64  // size of everything that was put out, in bytes; Text ends there
+
+	Terminal *Terminal // in which the call runs; nil for none
+}
+
+// MaxShownOutput is the maximum size of the text in an Output, in bytes.
+const MaxShownOutput = 4 << 10
+
+// Terminal is a terminal of a client.
+type Terminal struct {
+	Owner any // the client; comparable
+	ID    string
 }
 
 // Result is the result of a call.
@@ -266,10 +298,10 @@ func (c *Call) Describe() Description {
 	return c.Tool.Describe(c.Args)
 }
 
-// Run executes the call. The texts of the result have at most limit bytes. The error is that of ctx.
-func (c *Call) Run(ctx context.Context, limit int) (Result, error) {
+// Run executes the call, which shows its output by show. The texts of the result have at most limit bytes. The error is that of ctx.
+func (c *Call) Run(ctx context.Context, limit int, show func(Output)) (Result, error) {
 	limit = min(limit, MaxResult)
-	r, err := c.Tool.Run(ctx, Input{CallID: c.ID, Args: c.Args, Limit: limit})
+	r, err := c.Tool.Run(ctx, Input{CallID: c.ID, Args: c.Args, Limit: limit, Show: show})
 	if err != nil {
 		return Result{}, err
 	}

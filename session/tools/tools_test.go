@@ -113,7 +113,7 @@ func TestTheErrorOfACallIsThatOfItsContext(t *testing.T) {
 	} {
 		c, err := set.Check(name, args)
 		must(t, err)
-		if r, err := c.Run(ctx, MaxResult); !errors.Is(err, context.Canceled) || len(r.Content) > 0 {
+		if r, err := c.Run(ctx, MaxResult, nil); !errors.Is(err, context.Canceled) || len(r.Content) > 0 {
 			t.Errorf("%s: %v, %v", name, r, err)
 		}
 	}

@@ -15,7 +15,10 @@ import (
 )
 
 // editorOf is a client that shows files, by name.
-type editorOf map[string]string
+type editorOf struct {
+	clients.Client
+	texts map[string]string
+}
 
 func (editorOf) Can(clients.Capability) bool { return true }
 
@@ -24,7 +27,7 @@ func (editorOf) RequestPermission(context.Context, clients.Permission, uint64) (
 }
 
 func (e editorOf) ReadTextFile(_ context.Context, r clients.Read, after uint64) (string, error) {
-	text, open := e[filepath.Base(r.Path)]
+	text, open := e.texts[filepath.Base(r.Path)]
 	if !open || after != 7 {
 		return "", &clients.Refused{Message: "not open"}
 	}
@@ -36,7 +39,7 @@ func (e editorOf) WriteTextFile(_ context.Context, w clients.Write, after uint64
 	if after != 7 {
 		return &clients.Refused{Message: "too early"}
 	}
-	e[filepath.Base(w.Path)] = w.Content
+	e.texts[filepath.Base(w.Path)] = w.Content
 	return nil
 }
 
@@ -52,7 +55,7 @@ func calling(t *testing.T, w *Workspace, editor clients.Client) func(tool, args 
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := call.Run(t.Context(), tools.MaxResult)
+		r, err := call.Run(t.Context(), tools.MaxResult, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -62,7 +65,7 @@ func calling(t *testing.T, w *Workspace, editor clients.Client) func(tool, args 
 
 // A search finds the text of a file as an editor has shown it, until the file changes on disk.
 func TestASearchFindsTextsThatAnEditorHasShown(t *testing.T) {
-	editor := editorOf{"a": "unsaved needle\n", "b": "needle\n", "new": "new needle\n"}
+	editor := editorOf{texts: map[string]string{"a": "unsaved needle\n", "b": "needle\n", "new": "new needle\n"}}
 	w, folder := opened(t, map[string]string{"a": "old needle\n", "b": "needle\n"})
 	call := calling(t, w, editor)
 	find := func(want ...string) {
@@ -79,17 +82,17 @@ func TestASearchFindsTextsThatAnEditorHasShown(t *testing.T) {
 	}
 	find("old needle", "needle")
 	for _, name := range []string{"a", "b", "new"} {
-		if read := call("read_file", `{"path":"`+name+`"}`); !strings.Contains(read, strings.TrimSpace(editor[name])) {
+		if read := call("read_file", `{"path":"`+name+`"}`); !strings.Contains(read, strings.TrimSpace(editor.texts[name])) {
 			t.Errorf("%s is read as %q", name, read)
 		}
 	}
 	find("unsaved needle", "needle", "new needle")
 
-	editor["a"] = "edited needle\n"
+	editor.texts["a"] = "edited needle\n"
 	call("read_file", `{"path":"a"}`)
 	find("edited needle", "needle", "new needle")
 
-	delete(editor, "a") // the editor closes the file: what it has shown is the newest known
+	delete(editor.texts, "a") // the editor closes the file: what it has shown is the newest known
 	if read := call("read_file", `{"path":"a"}`); !strings.Contains(read, "edited needle") {
 		t.Errorf("a is read as %q", read)
 	}
@@ -98,7 +101,7 @@ func TestASearchFindsTextsThatAnEditorHasShown(t *testing.T) {
 	}
 	find("a needle that was saved", "needle", "new needle")
 
-	editor["new"] = "" // and it is emptied
+	editor.texts["new"] = "" // and it is emptied
 	call("read_file", `{"path":"new"}`)
 	find("a needle that was saved", "needle")
 }
@@ -106,7 +109,7 @@ func TestASearchFindsTextsThatAnEditorHasShown(t *testing.T) {
 // A text that an editor was made to write, and has not saved, is searched, and edited again in the version that was read.
 func TestASearchFindsTextsThatAnEditorHasWritten(t *testing.T) {
 	w, _ := opened(t, map[string]string{"a": "one\ntwo\n"})
-	editor, view, texts := editorOf{"a": "one\nunsaved\n"}, new(reads.View), newUnsaved(w.roots, nil)
+	editor, view, texts := editorOf{texts: map[string]string{"a": "one\nunsaved\n"}}, new(reads.View), newUnsaved(w.roots, nil)
 	serving := Editor(func(clients.Capability, clients.Client) (clients.Client, uint64) { return editor, 7 })
 	work := tools.Workspace{Roots: w.roots, Reader: fileReader{w.roots, texts, serving}, Shown: view, Texts: texts.all}
 	set, err := tools.NewSet(append(tools.Reading(work), changing.Tools(changing.NewEditorWriter(changing.DiskWriter{Roots: w.roots}, serving.writing, texts), view)...)...)
@@ -119,7 +122,7 @@ func TestASearchFindsTextsThatAnEditorHasWritten(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		run := func(ctx context.Context) (tools.Result, error) { return c.Run(ctx, tools.MaxResult) }
+		run := func(ctx context.Context) (tools.Result, error) { return c.Run(ctx, tools.MaxResult, nil) }
 		if c.Tool.Prepare != nil {
 			p, err := c.Prepare(t.Context(), tools.MaxResult)
 			if err != nil || p.Refusal != nil {

@@ -36,7 +36,7 @@ func (sub *subscription) Can(c clients.Capability) bool {
 }
 
 // Environment implements clients.Client.
-func (sub *subscription) Environment() []string { return nil }
+func (sub *subscription) Environment() []string { return sub.peer.offeredEnvironment() }
 
 // ReadTextFile implements clients.Client.
 func (sub *subscription) ReadTextFile(ctx context.Context, r clients.Read, after uint64) (string, error) {

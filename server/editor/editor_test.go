@@ -185,7 +185,7 @@ func TestEndingsOfAStuckClientAreGivenUp(t *testing.T) {
 		}
 		synctest.Wait()
 		st.last.mu.Lock()
-		if n := len(st.last.queue); n != maxEndings {
+		if n := len(st.last.queue); n > maxEndings || n < maxEndings-1 { // one may be in the hands of the sender
 			t.Errorf("%d endings wait", n)
 		}
 		st.last.mu.Unlock()

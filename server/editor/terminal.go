@@ -2,6 +2,7 @@ package editor
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -36,12 +37,12 @@ func (e *Editor) WaitForExit(ctx context.Context, id string, after uint64) (clie
 
 // KillTerminal makes the client end the command.
 func (e *Editor) KillTerminal(id string, after uint64) {
-	e.end(ending{wire.MethodKillTerminal, id, after})
+	e.end(wire.MethodKillTerminal, id, after)
 }
 
 // ReleaseTerminal gives the terminal up.
 func (e *Editor) ReleaseTerminal(id string, after uint64) {
-	e.end(ending{wire.MethodReleaseTerminal, id, after})
+	e.end(wire.MethodReleaseTerminal, id, after)
 }
 
 func (e *Editor) terminal(id string) wire.TerminalParams {
@@ -52,6 +53,7 @@ func (e *Editor) terminal(id string) wire.TerminalParams {
 type ending struct {
 	method, terminal string
 	after            uint64
+	until            time.Time // it is given up unless sent before
 }
 
 // maxEndings is the maximum number of endings that wait for a connection with too many requests in flight. The oldest is
@@ -65,13 +67,13 @@ type endings struct {
 	sending bool // on a goroutine, until the queue is empty
 }
 
-func (e *Editor) end(r ending) {
+func (e *Editor) end(method, terminal string, after uint64) {
 	e.last.mu.Lock()
 	defer e.last.mu.Unlock()
 	if len(e.last.queue) == maxEndings {
 		e.last.queue = e.last.queue[1:]
 	}
-	e.last.queue = append(e.last.queue, r)
+	e.last.queue = append(e.last.queue, ending{method, terminal, after, time.Now().Add(endTime)})
 	if !e.last.sending {
 		e.last.sending = true
 		e.of.Go(e.sendEndings)
@@ -102,20 +104,16 @@ func (e *Editor) sendEndings() {
 // busyPause is the time before another attempt to send a request over a connection with too many in flight.
 const busyPause = 50 * time.Millisecond
 
-// begin sends an ending, as soon as there is room for it. It returns nil if the connection has ended, or was busy for too long.
+// begin sends an ending, as soon as there is room for it. It returns nil if the connection has ended, or
+// was busy for too long.
 func (e *Editor) begin(r ending) *rpc.Pending {
-	for range int(endTime / busyPause) {
+	for {
 		pending, err := e.of.Conn.Begin(r.method, e.terminal(r.terminal), e.position(r.after))
-		switch failure(err) {
-		case nil:
+		if !errors.Is(failure(err), clients.ErrBusy) || time.Now().After(r.until) {
 			return pending
-		case clients.ErrBusy:
-			time.Sleep(busyPause)
-		default:
-			return nil
 		}
+		time.Sleep(busyPause)
 	}
-	return nil
 }
 
 // drop waits for a response that says nothing, or for the time limit.

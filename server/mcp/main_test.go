@@ -13,6 +13,7 @@ import (
 
 	"strata/history"
 	"strata/internal/leak"
+	"strata/internal/process"
 	"strata/session/servers"
 )
 
@@ -20,6 +21,7 @@ import (
 const actorVariable = "STRATA_TEST_MCP_SERVER"
 
 func TestMain(m *testing.M) {
+	process.Supervise()
 	if script := os.Getenv(actorVariable); script != "" {
 		act(script)
 		return

@@ -124,6 +124,14 @@ func (u *used) ready() servers.State {
 	return state
 }
 
+// untilReady starts the server again until it is ready.
+func (u *used) untilReady() {
+	u.t.Helper()
+	for u.until("ready or failed", func(s servers.State) bool { return s.Status != servers.Starting }).Status != servers.Ready {
+		u.Wake()
+	}
+}
+
 func (u *used) failed() servers.State {
 	u.t.Helper()
 	return u.until("failed", func(s servers.State) bool { return s.Status == servers.Failed })

@@ -17,6 +17,9 @@ import (
 // maxErrorText is the maximum size of a server's error for the model, in bytes.
 const maxErrorText = 4 << 10
 
+// codeRejected is the code of errors that the SDK makes of failed requests over HTTP.
+const codeRejected = -32005
+
 // answer is the end of a request.
 type answer struct {
 	result *sdk.CallToolResult
@@ -37,7 +40,7 @@ func (c *connection) call(ctx context.Context, l limits, tool string, input json
 	case ctx.Err() != nil:
 		return servers.Result{}, ctx.Err()
 	case a.err != nil:
-		return servers.Result{}, sentence(a.err, l)
+		return servers.Result{}, c.sentence(a.err, l)
 	}
 	return resultOf(a.result), nil
 }
@@ -83,7 +86,7 @@ func await(ctx context.Context, l limits, answers <-chan answer, reports <-chan 
 }
 
 // sentence returns an error of a request as a sentence for the model.
-func sentence(err error, l limits) error {
+func (c *connection) sentence(err error, l limits) error {
 	var refusal *jsonrpc.Error
 	switch {
 	case errors.Is(err, errIdle):
@@ -92,6 +95,8 @@ func sentence(err error, l limits) error {
 		return fmt.Errorf("the call took more than %v, so it was cancelled; whether it took effect is unknown", l.call)
 	case errors.Is(err, errTooLarge):
 		return errors.New("the MCP server sent a result above the limit of 16 MiB; whether the call took effect is unknown")
+	case errors.As(err, &refusal) && refusal.Code == codeRejected:
+		return fmt.Errorf("the call did not reach the MCP server, or has no result: %s", clip.Line(valid(c.link.explain(err).Error()), maxErrorText))
 	case errors.As(err, &refusal):
 		return fmt.Errorf("the MCP server refused the call: %s", clip.Bytes(valid(refusal.Message), maxErrorText))
 	}

@@ -1546,6 +1546,8 @@ export interface CallMeta {
   messageId?: string;
   /** Why the call has no result of its tool. */
   outcome?: CallOutcome;
+  /** Of a running call whose content is its newest output: the size of all output so far, in bytes. The content ends there. */
+  output?: { end: number };
 }
 
 export interface ToolCallUpdate {

@@ -1256,6 +1256,8 @@ export interface Methods {
     params: { /** By provider; used if it has no other key. */ keys: { [provider: string]: string } };
     result: { used: string[]; authMethods: AuthMethod[] };
   };
+  /** For programs that run on behalf of this connection; replaces an earlier offer. */
+  '_strata/environment/offer': { params: { /** By name. */ env: { [name: string]: string } }; result: Empty };
   '_strata/server/info': { params: Empty; result: ServerInfo };
   '_strata/server/subscribe': { params: Empty; result: { counts: Counts } };
   '_strata/server/hud_code': { params: Empty; result: { /** Valid once, for 10 minutes. */ url: string } };
@@ -1544,6 +1546,8 @@ export interface CallMeta {
   messageId?: string;
   /** Why the call has no result of its tool. */
   outcome?: CallOutcome;
+  /** Of a running call whose content is its newest output: the size of all output so far, in bytes. The content ends there. */
+  output?: { end: number };
 }
 
 export interface ToolCallUpdate {

@@ -17,7 +17,7 @@ import (
 	"strata/session/servers"
 )
 
-// mcpSource runs MCP servers that are ready at once with a tool echo; those whose program is missing fail.
+// mcpSource runs MCP servers that are ready at once with a tool echo; those whose program is missing, and those over HTTP, fail.
 type mcpSource struct {
 	mu   sync.Mutex
 	uses []*mcpServer
@@ -26,9 +26,11 @@ type mcpSource struct {
 // Use implements servers.Source.
 func (s *mcpSource) Use(d servers.Definition, at servers.Place, changed func()) servers.Server {
 	u := &mcpServer{source: s, definition: d, place: at}
-	switch d.Command {
-	case "missing":
+	switch {
+	case d.Command == "missing":
 		u.state = servers.State{Status: servers.Failed, Error: "missing: program not found"}
+	case d.URL != "":
+		u.state = servers.State{Status: servers.Failed, Error: "the server responded with 401 Unauthorized"}
 	default:
 		u.state = servers.State{Status: servers.Ready, Tools: []servers.Tool{{Name: "echo", Title: "Echo", Description: "Echoes", Schema: json.RawMessage(`{"type":"object"}`)}}}
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
+	"slices"
 
 	"strata/cmd/strata/internal/cli"
 	"strata/cmd/strata/internal/config"
@@ -17,6 +18,7 @@ import (
 	"strata/session"
 	"strata/session/approval"
 	"strata/session/permissions"
+	"strata/session/shell"
 )
 
 // serverOptions returns the options of a server. The caller closes client.
@@ -83,8 +85,21 @@ func toolSettings(c *config.Config) (session.ToolSettings, error) {
 	}
 	return session.ToolSettings{
 		Enabled: c.Tools.Enabled, MaxSteps: c.Tools.MaxSteps, ApprovalTimeout: c.Tools.ApprovalTimeout,
+		Commands: shell.Runner(c.Tools.Commands), Secrets: secretVariables(c),
 		Rules: permissions.NewConfigured(allow, deny, newRuleFile(c).keep),
 	}, nil
+}
+
+// secretVariables returns the names of the environment's variables with the providers' keys and the server's token.
+func secretVariables(c *config.Config) []string {
+	names := []string{"STRATA_TOKEN"}
+	for _, p := range c.Providers {
+		if p.APIKeyEnv != "" {
+			names = append(names, p.APIKeyEnv)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // outlines returns the settings of the indexes; nil turns them off.

@@ -33,37 +33,38 @@ func closeOnExec() {
 // adopt makes this process the parent of all descendants whose parents end.
 func adopt() { unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) }
 
-// groupLives reports whether a process of a group lives. Dead processes stay in it until their parent has waited for them.
-func groupLives(group int) bool {
-	if unix.Kill(-group, 0) != nil {
-		return false
-	}
-	for _, pid := range processIDs() {
-		if s, ok := readStat(pid); ok && s.group == group && !s.dead {
-			return true
-		}
-	}
-	return false
-}
-
-// remains returns all descendants, or only those in the group.
+// remains returns all descendants, or only the group.
 func remains(groupOnly, all bool, none <-chan struct{}) processes {
-	if _, err := os.Stat("/proc/self/stat"); err != nil || groupOnly {
+	_, err := os.Stat("/proc/self/stat")
+	switch group := unix.Getpgrp(); {
+	case err != nil || groupOnly:
 		return leaveGroup()
+	case all:
+		return descendants{group, none}
+	default:
+		return members{group, none}
 	}
-	return &descendants{all: all, group: unix.Getpgrp(), none: none}
 }
 
-// descendants are those of this process.
+// members are the processes of the supervisor's group. It ends with them.
+type members struct {
+	group int
+	none  <-chan struct{} // closed when there are no children, and so no descendants
+}
+
+func (m members) signal(s unix.Signal) { unix.Kill(-m.group, s) }
+
+func (m members) any() bool { return !closed(m.none) && groupLives(m.group) }
+
+// descendants are those of the supervisor. When one ends, its children become children of the supervisor.
 type descendants struct {
-	all   bool // not only those in the group
 	group int
 	none  <-chan struct{} // closed when there are no children, and so no descendants
 }
 
 // signal sends a signal to the group at one moment, except for SIGKILL, which the supervisor could not survive. It would miss a
 // process that is being made if it sent the signal to one after the other.
-func (d *descendants) signal(signal unix.Signal) {
+func (d descendants) signal(signal unix.Signal) {
 	found := d.list()
 	if signal != unix.SIGKILL {
 		unix.Kill(-d.group, signal)
@@ -75,15 +76,11 @@ func (d *descendants) signal(signal unix.Signal) {
 	}
 }
 
-func (d *descendants) any() bool { return len(d.list()) > 0 }
+// any does not rely on list, which misses a process whose parent has ended meanwhile.
+func (d descendants) any() bool { return !closed(d.none) }
 
-// list returns the descendants that live and may be signalled.
-func (d *descendants) list() []stat {
-	select {
-	case <-d.none:
-		return nil
-	default:
-	}
+// list returns descendants.
+func (d descendants) list() []stat {
 	children := map[int][]stat{}
 	for _, pid := range processIDs() {
 		if s, ok := readStat(pid); ok {
@@ -93,13 +90,25 @@ func (d *descendants) list() []stat {
 	var found []stat
 	for parents := []int{unix.Getpid()}; len(parents) > 0; parents = parents[1:] {
 		for _, s := range children[parents[0]] {
-			parents = append(parents, s.pid)
-			if (d.all || s.group == d.group) && !s.dead && unix.Kill(s.pid, 0) == nil {
-				found = append(found, s)
-			}
+			found, parents = append(found, s), append(parents, s.pid)
 		}
+		delete(children, parents[0]) // process IDs that were used again must not make a cycle
 	}
 	return found
+}
+
+// groupLives reports whether a process of a group lives, apart from this one. Dead processes stay in it until their parent has
+// waited for them.
+func groupLives(group int) bool {
+	if unix.Kill(-group, 0) != nil {
+		return false
+	}
+	for _, pid := range processIDs() {
+		if s, ok := readStat(pid); ok && s.group == group && !s.dead && pid != unix.Getpid() {
+			return true
+		}
+	}
+	return false
 }
 
 func processIDs() (ids []int) {

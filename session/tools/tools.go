@@ -121,7 +121,7 @@ const MaxShownOutput = 4 << 10
 
 // Terminal is a terminal of a client.
 type Terminal struct {
-	Owner any // the client; comparable
+	Owner any // identity of the client, comparable: it must not keep the client in memory
 	ID    string
 }
 

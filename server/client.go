@@ -17,7 +17,7 @@ import (
 func (sub *subscription) Identity() any { return sub.cursor.Load().Identity() }
 
 // Environment implements clients.Client.
-func (sub *subscription) Environment() []string { return nil }
+func (sub *subscription) Environment() []string { return sub.peer.offeredEnvironment() }
 
 // toolTime is the time limit of a frontend for a call of a tool.
 const toolTime = 10 * time.Minute

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"strata/internal/environment"
 	"strata/rpc"
 	"strata/server/wire"
 	"strata/session/events"
@@ -93,6 +94,13 @@ func offerKeys(p *peer, r *rpc.Request, params wire.OfferKeysParams) {
 		p.tellLater(wire.KeysNotice(used))
 	}
 	r.Reply(wire.NewKeysOffered(used, p.authMethods()))
+}
+
+// offerEnvironment takes the client's environment, for the programs that run on its behalf. A later one replaces it.
+func offerEnvironment(p *peer, r *rpc.Request, params wire.OfferEnvironmentParams) {
+	list := environment.List(params.Env)
+	p.environment.Store(&list)
+	r.Reply(struct{}{})
 }
 
 // hudCode returns an address that opens the HUD once.

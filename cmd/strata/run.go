@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"os"
 
 	"github.com/spf13/cobra"
 
@@ -22,7 +23,7 @@ import (
 
 // run executes one command line and returns the exit code. The end of ctx interrupts the command.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, getenv func(string) string) int {
-	p := &cli.Process{Stdin: stdin, Stdout: cli.NewOutput(stdout), Stderr: stderr, Getenv: getenv, Version: currentVersion()}
+	p := &cli.Process{Stdin: stdin, Stdout: cli.NewOutput(stdout), Stderr: stderr, Getenv: getenv, Environ: os.Environ, Version: currentVersion()}
 	root := newRoot(p)
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)

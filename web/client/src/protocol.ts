@@ -1273,6 +1273,8 @@ export interface Methods {
     params: { /** By provider; used if it has no other key. */ keys: { [provider: string]: string } };
     result: { used: string[]; authMethods: AuthMethod[] };
   };
+  /** For programs that run on behalf of this connection; replaces an earlier offer. */
+  '_strata/environment/offer': { params: { /** By name. */ env: { [name: string]: string } }; result: Empty };
   '_strata/server/info': { params: Empty; result: ServerInfo };
   '_strata/server/subscribe': { params: Empty; result: { counts: Counts } };
   '_strata/server/hud_code': { params: Empty; result: { /** Valid once, for 10 minutes. */ url: string } };

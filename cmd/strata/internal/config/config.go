@@ -48,8 +48,11 @@ type Config struct {
 	Compaction Compaction `yaml:"compaction"`
 	Outlines   Outlines   `yaml:"outlines"`
 	Tools      Tools      `yaml:"tools"`
-	Timeouts   Timeouts   `yaml:"timeouts"`
-	Limits     Limits     `yaml:"limits"`
+
+	MCPServers map[string]*MCPServer `yaml:"mcp_servers" names:"mcpserver"`
+
+	Timeouts Timeouts `yaml:"timeouts"`
+	Limits   Limits   `yaml:"limits"`
 
 	origins map[string]Origin // of each value that is not the default, by dotted key
 }
@@ -147,8 +150,9 @@ type Outlines struct {
 
 // Tools configures what the model can do.
 type Tools struct {
-	Enabled  bool `yaml:"enabled" default:"true" doc:"Let the model read and search the folders of a session, and call the tools of clients."`
-	MaxSteps int  `yaml:"max_steps" default:"100" min:"1" doc:"Maximum number of calls of the model in one turn."`
+	Enabled  bool   `yaml:"enabled" default:"true" doc:"Let the model read and search the folders of a session, and call the tools of clients."`
+	Commands string `yaml:"commands" default:"any" oneof:"client any off" doc:"Where commands of the model run: client: only in terminals of the client; any: also in the server; off: nowhere."`
+	MaxSteps int    `yaml:"max_steps" default:"100" min:"1" doc:"Maximum number of calls of the model in one turn."`
 
 	Allow           []string      `yaml:"allow" allow:"allowing" doc:"Calls that run without asking, if they can change something."`
 	Deny            []string      `yaml:"deny" allow:"denying" doc:"Calls that are refused, also if another rule allows them."`

@@ -31,7 +31,7 @@ func serverInfo(p *peer, r *rpc.Request, _ struct{}) {
 				Subscriptions: p.Memory, Sessions: p.Memory, EventsKept: events.MaxEvents,
 				RetentionSec: int64(p.Retention.Seconds()),
 			},
-			Connections: p.clients.count(), Loaded: p.sessions.count(),
+			Connections: p.clients.count(), Loaded: p.sessions.count(), MCPServers: wire.NewMCPServers(p.mcp.List()),
 		}, nil
 	})
 }

@@ -65,7 +65,7 @@ var imports = map[string][]string{
 	"session/documents":   {"session/fit", "session/profile", "filecontext", "tokens", "history"},
 	"session/workspace":   {"session/shell", "session/changing", "session/tools", "session/reads", "session/clients", "filecontext/index", "session/outlines", "session/fit", "session/events", "session/mailbox", "filecontext", "filecontext/outline", "tokens", "history"},
 	"session/outlines":    {"session/fit", "session/events", "session/mailbox", "filecontext", "filecontext/index", "filecontext/outline", "filecontext/outline/graph", "filecontext/outline/text", "stability", "tokens"},
-	"session/servers":     {"session/tools", "session/mailbox", "session/events", "session/content", "history"},
+	"session/servers":     {"session/tools", "session/mailbox", "session/content", "history"},
 	"session/shell":       {"session/tools", "session/clients", "filecontext", "history"},
 	"session/toolbox":     {"session/tools", "session/clients", "session/content", "session/mailbox", "llm", "history"},
 	"session/tools":       {"filecontext", "filecontext/change", "filecontext/index", "filecontext/outline", "filecontext/outline/text", "history"},

@@ -895,7 +895,7 @@ export interface ServerInfo {
   connections: number;
   sessionsInMemory: number;
   /** By name. Those of the configuration are listed although no session uses them. */
-  mcpServers?: McpServerInfo[];
+  mcpServers: McpServerInfo[];
 }
 
 /** An MCP server, and the tools that it has listed last. */

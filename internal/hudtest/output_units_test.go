@@ -51,6 +51,7 @@ func TestCommandsAndTheirResults(t *testing.T) {
 		`["", "{", "null", "[]", '{"command":""}', '{"command":["ls"]}'].map((input) => module.commandOf("execute", input) ?? 0)`:              `[0,0,0,0,0,0]`,
 		`module.commandOf("other", '{"command":"make"}') ?? 0`:                                                                                 `0`,
 		`module.ended({type: "text", text: "Exit code 1\na\nb\n"})`:                                                                            `{"outcome":"Exit code 1","output":"a\nb\n"}`,
+		`module.ended({type: "text", text: "Ended after 9 s. Its output so far:\na"})`:                                                         `{"outcome":"Ended after 9 s. Its output so far","output":"a"}`,
 		`module.ended({type: "text", text: "Exit code 0"})`:                                                                                    `{"outcome":"Exit code 0","output":""}`,
 		`[undefined, {type: "image"}, {type: "text", text: ""}, {type: "text", text: "x".repeat(999)}].map((part) => module.ended(part) ?? 0)`: `[0,0,0,0]`,
 	} {

@@ -128,6 +128,26 @@ func TestAShownLineChangesBeforeTheEnd(t *testing.T) {
 	c.shows("[$ make]\n  start\n  10 %\n  100 %\n  done\n")
 }
 
+// The result has only the last state of lines that were written several times. What it ends with is shown.
+func TestShownLinesAreNotInTheResult(t *testing.T) {
+	c := runs(t)
+	c.puts("10 %\n20 %\n30", 12)
+	c.ends("completed", "Exit code 0\n100 %\n"+strings.Repeat("line\n", 4)+"end")
+	c.show.note("next")
+	c.shows("[$ make]\n  10 %\n  20 %\n  30\n  ...\n" + strings.Repeat("  line\n", 4) + "  end\n[next]\n")
+	for text, want := range map[string]string{"": "", "a": "a", "a\n": "a\n", "a\nb": "a\nb", "a\nb\n": "a\nb\n", "a\nb\nc": "b\nc", "a\n\n\n": "\n\n"} {
+		if got := lastLines(text, 2); got != want {
+			t.Errorf("%q: got %q, want %q", text, got, want)
+		}
+	}
+}
+
+func TestACommandWithoutOutputIsOneLine(t *testing.T) {
+	c := runs(t)
+	c.ends("completed", "Exit code 0\n(no output)")
+	c.shows("[$ make]\n")
+}
+
 // The same text can be in an output several times.
 func TestOutputThatRepeats(t *testing.T) {
 	c := runs(t)

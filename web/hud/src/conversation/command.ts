@@ -34,7 +34,7 @@ const MAX_OUTCOME = 120;
 export function ended(part: ResultPart | undefined): Ended | undefined {
   if (part?.type !== "text" || !part.text) return undefined;
   const end = part.text.indexOf("\n");
-  const outcome = (end < 0 ? part.text : part.text.slice(0, end)).trim();
+  const outcome = (end < 0 ? part.text : part.text.slice(0, end)).trim().replace(/:$/, "");
   if (outcome === "" || outcome.length > MAX_OUTCOME) return undefined;
   return { outcome, output: end < 0 ? "" : part.text.slice(end + 1) };
 }

@@ -14,6 +14,7 @@ import (
 	"strata/cmd/strata/internal/doctor"
 	"strata/cmd/strata/internal/hud"
 	"strata/cmd/strata/internal/login"
+	"strata/cmd/strata/internal/mcp"
 	"strata/cmd/strata/internal/replay"
 	"strata/cmd/strata/internal/serve"
 	"strata/cmd/strata/internal/sessions"
@@ -58,6 +59,6 @@ func newRoot(p *cli.Process) *cobra.Command {
 	cli.CompleteFlag(root, "config", cli.AnyFile)
 	root.CompletionOptions.SetDefaultShellCompDirective(cobra.ShellCompDirectiveNoFileComp)
 	root.AddCommand(serve.Command(p), serve.StopCommand(p), bridge.Command(p), ask.Command(p), sessions.Command(p), hud.Command(p), settings.Command(p),
-		token.Command(p), login.Command(p), login.LogoutCommand(p), replay.Command(p), doctor.Command(p), newVersion(p), cli.ExitCodesTopic())
+		token.Command(p), mcp.Command(p), login.Command(p), login.LogoutCommand(p), replay.Command(p), doctor.Command(p), newVersion(p), cli.ExitCodesTopic())
 	return root
 }

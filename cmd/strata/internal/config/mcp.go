@@ -60,7 +60,7 @@ func (s *MCPServer) definition(name string, getenv func(string) string) servers.
 	expanded := func(section, key, text string) string {
 		value, missing := expand(text, getenv)
 		if missing != "" && d.Fault == "" {
-			d.Fault = fmt.Sprintf("mcp_servers.%s.%s.%s names the variable %s, which is not set in the server's environment", name, section, key, missing)
+			d.Fault = fmt.Sprintf("mcp_servers.%s.%s.%s: the variable %s is not set in Strata's environment", name, section, key, missing)
 		}
 		return value
 	}

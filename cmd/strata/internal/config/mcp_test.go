@@ -61,9 +61,9 @@ func TestAMissingVariableIsAFaultOfItsServer(t *testing.T) {
 		faults[d.Name] = d.Fault
 	}
 	want := map[string]string{
-		"files.v2": "mcp_servers.files.v2.env.TOKEN names the variable MCP_TOKEN, which is not set in the server's environment",
+		"files.v2": "mcp_servers.files.v2.env.TOKEN: the variable MCP_TOKEN is not set in Strata's environment",
 		"home":     "", "own": "",
-		"remote": "mcp_servers.remote.headers.Authorization names the variable MCP_TOKEN, which is not set in the server's environment",
+		"remote": "mcp_servers.remote.headers.Authorization: the variable MCP_TOKEN is not set in Strata's environment",
 	}
 	if !reflect.DeepEqual(faults, want) {
 		t.Errorf("%v, want %v", faults, want)

@@ -20,7 +20,9 @@ import (
 	"strata/session/reads"
 	"strata/session/saving"
 	"strata/session/servers"
+	"strata/session/shell"
 	"strata/session/tools"
+	"strata/session/workspace"
 )
 
 // replying is the goroutine of a turn's reply: calls of the model, one for each step, and the calls of tools between them.
@@ -335,6 +337,9 @@ type ToolSettings struct {
 	Enabled  bool
 	MaxSteps int // of a turn
 
+	Commands shell.Runner // where commands run
+	Secrets  []string     // names of variables of the environment that no command gets: those with the providers' keys
+
 	Rules           *permissions.Configured // of the user's configuration; nil: none
 	ApprovalTimeout time.Duration           // longest wait for an approval while nobody can be asked
 }
@@ -344,11 +349,13 @@ type ToolSettings struct {
 func (t *turns) openTools(shown, lasting tools.Shown) (set *tools.Set) {
 	t.context.Tools, t.context.Withdrawn, t.context.Guide = nil, nil, ""
 	if t.deps.Tools.Enabled && !t.choices.Model.NoTools {
-		set = t.toolbox.Open(t.workspace.Tools(shown, lasting, t.editor))
+		set = t.toolbox.Open(t.workspace.Tools(shown, lasting, t.editor, workspace.Commands{
+			Runner: t.deps.Tools.Commands, Environment: t.environment, Secrets: t.deps.Tools.Secrets,
+		}))
 	}
 	if set != nil {
 		t.context.Tools, t.context.Withdrawn = t.toolbox.Definitions()
-		t.context.Guide = t.workspace.Guide(t.deps.Now())
+		t.context.Guide = t.workspace.Guide(t.deps.Now(), !t.deps.Tools.Commands.IsOff())
 	}
 	return set
 }
@@ -362,7 +369,7 @@ func (t *turns) nextState() assembly.State {
 	return t.state()
 }
 
-// editor returns the client that reads or writes files for the running turn, nil for none, and the newest event, which tells
+// editor returns the client that reads or writes files, or runs commands, for the running turn, nil for none, and the newest event, which tells
 // that the call runs. It is called from goroutines of calls, with the client whose connection was found to have ended, nil for
 // none.
 func (t *turns) editor(to clients.Capability, gone clients.Client) (editor clients.Client, after uint64) {
@@ -374,4 +381,15 @@ func (t *turns) editor(to clients.Capability, gone clients.Client) (editor clien
 		editor, after = t.subs.clients.For(to), t.events.End()
 	})
 	return editor, after
+}
+
+// environment returns the environment of the client that serves the running turn, nil for the server's own. It is called from
+// goroutines of calls.
+func (t *turns) environment() []string {
+	var serving clients.Client
+	t.mailbox.Wait(func() { serving = t.subs.clients.Serving() })
+	if serving == nil {
+		return nil
+	}
+	return serving.Environment()
 }

@@ -132,6 +132,9 @@ func (c *Choice) drop(client Client) {
 	c.clients = slices.DeleteFunc(c.clients, func(other Client) bool { return other == client })
 }
 
+// Serving returns the client that sent the running turn's prompt or joined it last, nil if there is none or it is gone.
+func (c *Choice) Serving() Client { return c.serving }
+
 // For returns the client that serves a group of requests: the one that sent the running turn's prompt or joined it last.
 // If that is gone, another subscribed one with the capability takes its place. It returns nil if there is none; the server
 // then acts itself.

@@ -66,6 +66,10 @@ type Tool struct {
 	Kind     Kind
 	ReadOnly bool // it changes nothing
 
+	// Check returns what is wrong with an input that the schema admits, in words for the model: "command is empty".
+	// nil admits all.
+	Check func(input json.RawMessage) error
+
 	// Command returns the command line that a call runs, as rules for commands see it. It is nil for a tool that runs none.
 	Command func(input json.RawMessage) string
 
@@ -281,6 +285,11 @@ func (s *Set) Check(name, args string) (*Call, error) {
 	input, err := s.schemas[at].Check(args)
 	if err != nil {
 		return nil, fmt.Errorf("%s was not run: %w", name, err)
+	}
+	if check := s.tools[at].Check; check != nil {
+		if err := check(input); err != nil {
+			return nil, fmt.Errorf("%s was not run: %w", name, err)
+		}
 	}
 	return &Call{Tool: s.tools[at], Args: input}, nil
 }

@@ -95,6 +95,7 @@ var testOnly = []string{
 	"internal/binary",
 	"internal/casecheck",
 	"internal/hudtest",
+	"internal/npm",
 	"internal/sourcetree",
 	"internal/stuckfs",
 	"internal/testclient",

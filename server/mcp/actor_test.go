@@ -234,7 +234,7 @@ func (a *actorServer) call(m message) {
 			a.progress(m, i, strings.Repeat("p", 10000))
 		}
 	case "flood":
-		for i := range 30000 {
+		for i := range 22000 {
 			a.send(members{"method": "notifications/message", "params": members{"level": "info", "data": i}})
 		}
 		for _, method := range []string{"notifications/elicitation/complete", "notifications/cancelled", "notifications/unknown", "ping", ""} {

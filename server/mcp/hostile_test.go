@@ -89,7 +89,11 @@ func TestACallOfAServerThatMisbehavesFailsWithASentence(t *testing.T) {
 	} {
 		t.Run(tool, func(t *testing.T) {
 			t.Parallel()
-			u := take(t, hostOf(t, hasty), actor(t, "in-order"), servers.Place{})
+			var change func(*limits)
+			if strings.Contains(sentence, "1s") {
+				change = hasty
+			}
+			u := take(t, hostOf(t, change), actor(t, "in-order"), servers.Place{})
 			u.ready()
 			text, err := u.call(tool, members{})
 			if err == nil {

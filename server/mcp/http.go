@@ -177,7 +177,7 @@ func (w *web) note(resp *http.Response) {
 func (w *web) screen(ctx context.Context, req *http.Request, resp *http.Response) error {
 	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	switch {
-	case resp.StatusCode >= http.StatusBadRequest:
+	case resp.StatusCode >= http.StatusMultipleChoices:
 		resp.Body = &replaced{io.LimitReader(resp.Body, maxRefusal), resp.Body}
 	case kind == "text/event-stream":
 		resp.Body = newSieve(ctx, resp.Body, w.in)

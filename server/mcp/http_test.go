@@ -246,7 +246,11 @@ func TestACallOverHTTPIsBounded(t *testing.T) {
 				w.Header().Set("Content-Type", "text/event-stream")
 				fmt.Fprintf(w, "data: {\"jsonrpc\":\"2.0\",\"id\":%s,\ndata: \"result\":{\"content\":[{\"type\":\"text\",\"text\":\"fine\"}]}}\n\n", m.ID)
 			}, notAllowed))
-			u := take(t, hostOf(t, hasty), d, servers.Place{})
+			var change func(*limits)
+			if strings.Contains(c.sentence, "1s") {
+				change = hasty
+			}
+			u := take(t, hostOf(t, change), d, servers.Place{})
 			u.ready()
 			text, err := u.call("x", nil)
 			if err == nil {

@@ -13,6 +13,7 @@ import (
 
 	"strata/history"
 	"strata/internal/leak"
+	"strata/internal/process"
 	"strata/session/servers"
 )
 
@@ -20,6 +21,7 @@ import (
 const actorVariable = "STRATA_TEST_MCP_SERVER"
 
 func TestMain(m *testing.M) {
+	process.Supervise()
 	if script := os.Getenv(actorVariable); script != "" {
 		act(script)
 		return
@@ -120,6 +122,14 @@ func (u *used) ready() servers.State {
 		u.t.Fatalf("the server failed: %s", state.Error)
 	}
 	return state
+}
+
+// untilReady starts the server again until it is ready.
+func (u *used) untilReady() {
+	u.t.Helper()
+	for u.until("ready or failed", func(s servers.State) bool { return s.Status != servers.Starting }).Status != servers.Ready {
+		u.Wake()
+	}
 }
 
 func (u *used) failed() servers.State {

@@ -10,6 +10,7 @@ import (
 	_ "image/png"
 	"net/http"
 	"slices"
+	"strings"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -38,7 +39,7 @@ func resultOf(r *sdk.CallToolResult) servers.Result {
 	if extra := len(r.Content) - maxParts; extra > 0 {
 		b.note("%d more contents omitted", extra)
 	}
-	if r.StructuredContent != nil && !b.hasText() {
+	if r.StructuredContent != nil && !tells(b.joined(), r.StructuredContent) {
 		b.structured(r.StructuredContent)
 	}
 	if r.NeedsInput() {
@@ -58,8 +59,14 @@ type builder struct {
 	images int
 }
 
-func (b *builder) hasText() bool {
-	return slices.ContainsFunc(b.blocks, func(block history.Block) bool { return block.Type == history.BlockText })
+// joined returns all texts.
+func (b *builder) joined() string {
+	var all strings.Builder
+	for _, block := range b.blocks {
+		all.WriteString(block.Text)
+		all.WriteByte('\n')
+	}
+	return all.String()
 }
 
 func (b *builder) add(content sdk.Content) {
@@ -133,6 +140,7 @@ func (b *builder) resource(r *sdk.ResourceContents) {
 	}
 }
 
+// structured adds the structured content of a result as JSON.
 func (b *builder) structured(content any) {
 	if data, err := json.Marshal(content); err == nil {
 		b.text(string(data))

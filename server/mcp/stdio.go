@@ -21,16 +21,6 @@ const maxUnwritten = 64
 // lastOutput is how long the output of a process is read after its end: other processes can keep it open.
 const lastOutput = time.Second
 
-// running is a process that was started.
-type running interface {
-	Done() <-chan struct{}
-	Exit() process.Exit // after Done
-	Stop()              // ends it soon; returns at once
-}
-
-// starter starts a process.
-type starter func(process.Command) (running, error)
-
 // stdio is the link to a process. Its messages are lines of stdin and stdout. Lines that are no messages, which programs write to
 // stdout by mistake, are ignored.
 type stdio struct {

@@ -25,7 +25,8 @@ func (s *Servers) runner(server, tool, shown string) func(context.Context, tools
 		}
 		if state := used.State(); state.Status == Failed {
 			used.Wake()
-			return tools.Failed("%s is not running: %s. Do without it or try later.", server, clip.Line(state.Error, maxError)), nil
+			reason, _, _ := strings.Cut(state.Error, "\n")
+			return tools.Failed("%s is not running: %s. Do without it or try later.", clip.Name(server), clip.Line(reason, maxError)), nil
 		}
 		reports := newReports(in.Show)
 		defer reports.stop()

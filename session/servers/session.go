@@ -61,7 +61,7 @@ type use struct {
 
 	offer   *offer // of the newest list; nil: none was ever listed
 	tried   bool   // the first start has ended
-	failure string // of which the user knows, and after which the server did not start; empty for none
+	trouble string // of which the user knows: the error of the newest state that had ended a start; empty for none
 }
 
 // New returns the servers of a session that nobody has opened.
@@ -209,16 +209,18 @@ func (s *Servers) take(u *use, state State) {
 			s.tell(u.definition.Name, u.offer.faults)
 		}
 	}
-	switch failure := clip.Line(state.Error, maxError); state.Status {
-	case Ready:
-		u.tried, u.failure = true, ""
-	case Failed:
-		u.tried = true
-		if failure = cmp.Or(failure, "unknown error"); failure != u.failure {
-			u.failure = failure
-			s.services.Notify(fmt.Sprintf("MCP server %s failed: %s", clip.Name(u.definition.Name), failure))
-		}
+	if state.Status == Starting {
+		return
 	}
+	u.tried = true
+	trouble := clip.Line(state.Error, maxError)
+	if state.Status == Failed {
+		trouble = "failed: " + cmp.Or(trouble, "unknown error")
+	}
+	if trouble != "" && trouble != u.trouble {
+		s.services.Notify(fmt.Sprintf("MCP server %s: %s", clip.Name(u.definition.Name), trouble))
+	}
+	u.trouble = trouble
 }
 
 // maxError is the maximum length of a server's error in a notice or a result, in characters.

@@ -20,13 +20,10 @@ type MCPServer struct {
 	Trust   bool               `yaml:"trust" doc:"Calls of the server's tools run without asking."`
 }
 
-// maxMCPServers is the maximum number of servers in mcp_servers.
-const maxMCPServers = 32
-
 // checkMCPServers checks that each server has what its transport needs, and nothing of the other.
 func (l *loader) checkMCPServers() {
-	if n := len(l.MCPServers); n > maxMCPServers {
-		l.wrong("mcp_servers", "%d servers exceeds the limit of %d", n, maxMCPServers)
+	if n := len(l.MCPServers); n > servers.MaxNamed {
+		l.wrong("mcp_servers", "%d servers exceeds the limit of %d", n, servers.MaxNamed)
 	}
 	for _, name := range slices.Sorted(maps.Keys(l.MCPServers)) {
 		dotted, s := "mcp_servers."+name, l.MCPServers[name]

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"strata/cmd/strata/internal/cli"
+	"strata/server/mcp"
 	"strata/session/servers"
 )
 
@@ -38,7 +39,7 @@ func newTest(p *cli.Process) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		host := newHost(p)
+		host := mcp.New(mcp.Options{Version: p.Version})
 		defer host.Close()
 		return test(cmd.Context(), p.Stdout, host, d, timeout)
 	}

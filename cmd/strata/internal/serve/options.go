@@ -55,6 +55,7 @@ func serverOptions(p *cli.Process, c *config.Config, opt options, client *llm.Cl
 		Retention: c.Retention, IdleUnload: c.IdleUnload, ExitIdle: opt.exitIdle,
 		Connections: c.Limits.Connections, Requests: c.Limits.Requests, FrameBytes: c.Limits.FrameBytes,
 		CompactionWorkers: c.Compaction.Workers,
+		MCPServers:        c.MCPDefinitions(p.Getenv),
 		Models:            catalogue{client},
 		Workspaces:        workspaces{c, rules, guard},
 		Sessions: session.Settings{

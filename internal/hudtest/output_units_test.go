@@ -40,6 +40,37 @@ func TestTheOutputOfACallGrows(t *testing.T) {
 	}
 }
 
+// TestOutputDrawsOnlyItself: output replaces only the output of its call, until the call changes. The conversation draws its calls
+// again when all is another map.
+func TestOutputDrawsOnlyItself(t *testing.T) {
+	w := NewWorld(t)
+	p := Open(t, w.Server)
+	Eval[int](p, bundle(t, "../../web/hud/src/store/live-calls.ts"))
+	Eval[bool](p, `{
+		window.calls = new module.LiveCalls();
+		window.update = (more) => {
+			const before = calls.all.value;
+			calls.update({ sessionUpdate: "tool_call_update", toolCallId: "c", status: "in_progress", title: "make", ...more });
+			const { status, content, output } = calls.all.value.get("c");
+			return [calls.all.value !== before, status, content?.length ?? -1, output?.shown.value.text ?? ""].join(" ");
+		};
+		window.output = (text) => ({ content: [{ type: "content", content: { type: "text", text } }], _meta: { strata: { output: { end: text.length } } } });
+		true;
+	}`)
+	for _, step := range []struct{ update, want string }{
+		{`{}`, "true in_progress -1 "},
+		{`output("one")`, "true in_progress 0 one"},
+		{`output("one two")`, "false in_progress 0 one two"},
+		{`{ ...output("one two 3"), title: "make all" }`, "true in_progress 0 one two 3"},
+		{`{ ...output("one two 3 4"), title: "make all" }`, "false in_progress 0 one two 3 4"},
+		{`{ status: "completed", content: output("Exit code 0").content }`, "true completed 1 one two 3 4"},
+	} {
+		if got := Eval[string](p, "update("+step.update+")"); got != step.want {
+			t.Errorf("%s: got %q, want %q", step.update, got, step.want)
+		}
+	}
+}
+
 // TestCommandsAndTheirResults checks what the page reads in the input and the result of a command.
 func TestCommandsAndTheirResults(t *testing.T) {
 	w := NewWorld(t)

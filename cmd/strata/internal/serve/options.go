@@ -85,7 +85,7 @@ func toolSettings(c *config.Config) (session.ToolSettings, error) {
 	return session.ToolSettings{
 		Enabled: c.Tools.Enabled, MaxSteps: c.Tools.MaxSteps, ApprovalTimeout: c.Tools.ApprovalTimeout,
 		Commands: shell.Runner(c.Tools.Commands),
-		Rules: permissions.NewConfigured(allow, deny, newRuleFile(c).keep),
+		Rules:    permissions.NewConfigured(allow, deny, newRuleFile(c).keep),
 	}, nil
 }
 

@@ -2,7 +2,8 @@ import type { PlanEntry } from "@strata/client";
 import { useState } from "preact/hooks";
 import { plural } from "../text/format.ts";
 import type { SessionView } from "../store/session.ts";
-import { questionsOf } from "../store/questions.ts";
+import type { LiveCall } from "../store/live-calls.ts";
+import { questionsOf, type Question } from "../store/questions.ts";
 import { resultKey } from "../store/tool-calls.ts";
 import { Icon, type IconName } from "../ui/icons.tsx";
 import { callState, indented, oneLine, place, placeBeside, progressOf, type CallState, type ResultPart } from "./calls.ts";
@@ -20,8 +21,8 @@ export function Call({ row, view, toggle }: { row: CallRow; view: SessionView; t
   const turnId = row.entry.message.turnId;
   const running = turnId !== undefined && view.running.value?.turnId === turnId;
   const stored = view.transcript.results.value.of.get(resultKey(row.entry, row.callId));
-  const state = callState({ ...row, running }, stored, view.calls.all.value.get(row.callId));
   const question = questionsOf(view.id).find((q) => q.call.toolCallId === row.callId);
+  const state = callState({ ...row, running }, stored, asked(view.calls.all.value.get(row.callId), question));
   // Steps fold at the end of their turn, but not around a call that the user has opened.
   const click = (): void => toggle(expandKey(row.entry, callName(row.callId)), running && !row.open ? stepsKey(turnId) : undefined);
   return (
@@ -34,6 +35,13 @@ export function Call({ row, view, toggle }: { row: CallRow; view: SessionView; t
       {question && <QuestionView key={question.call.toolCallId} question={question} folder={view.cwd.value} />}
     </div>
   );
+}
+
+/** asked returns what updates report of a call with the title that its question has: the updates may have only the name of the tool. */
+function asked(live: LiveCall | undefined, question: Question | undefined): LiveCall | undefined {
+  if (!question) return live;
+  const { title, kind } = question.call;
+  return { ...live, ...(title === undefined ? {} : { title }), ...(kind === undefined ? {} : { kind }) };
 }
 
 const kindIcons = new Map<string, IconName>([

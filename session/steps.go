@@ -19,6 +19,7 @@ import (
 	"strata/session/permissions"
 	"strata/session/reads"
 	"strata/session/saving"
+	"strata/session/servers"
 	"strata/session/shell"
 	"strata/session/tools"
 	"strata/session/workspace"
@@ -61,6 +62,9 @@ func (t *turns) answer(of *turn, state assembly.State) {
 
 // run is the turn's way through its states.
 func (r *replying) run() {
+	if r.of.starting != nil {
+		r.awaitServers()
+	}
 	for at := tools.Streaming; at != tools.Ended; {
 		event := r.do(at)
 		if r.of.ctx.Err() != nil {
@@ -68,6 +72,17 @@ func (r *replying) run() {
 		}
 		at = tools.Next(at, event)
 	}
+}
+
+// awaitServers waits for the MCP servers that start, and then opens the tools again.
+func (r *replying) awaitServers() {
+	servers.Await(r.of.ctx, r.of.starting)
+	r.of.gate.Pass()
+	r.mailbox.Wait(func() {
+		r.of.tools = r.openTools(r.of.shown, r.of.lasting)
+		r.state = r.context.Renewed(&r.state, r.of.model, r.choices)
+		r.state.Tools, r.state.Withdrawn, r.state.Guide = r.context.Tools, r.context.Withdrawn, r.context.Guide
+	})
 }
 
 func (r *replying) do(at tools.State) tools.Event {

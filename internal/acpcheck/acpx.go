@@ -17,7 +17,7 @@ type Acpx struct{ node, script string }
 // systems, the node on PATH must be new enough.
 func InstallAcpx(ctx context.Context) (Acpx, error) {
 	// npm ci refuses the list of packages on systems for which one of acpx's optional packages is missing from the registry.
-	dir, err := packages{"acpx", acpxPackages, "testdata/acpx", "install"}.install(ctx)
+	dir, err := install(ctx, "acpx", acpxPackages, "testdata/acpx", "install")
 	if err != nil {
 		return Acpx{}, err
 	}

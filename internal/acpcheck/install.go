@@ -7,15 +7,10 @@ package acpcheck
 
 import (
 	"context"
-	"crypto/sha256"
 	"embed"
-	"encoding/hex"
-	"errors"
-	"fmt"
 	"io/fs"
-	"os"
-	"os/exec"
-	"path/filepath"
+
+	"strata/internal/npm"
 )
 
 //go:embed testdata/*.mjs testdata/*.json
@@ -24,82 +19,15 @@ var scripts embed.FS
 //go:embed testdata/acpx/*.json
 var acpxPackages embed.FS
 
-// packages are an embedded folder with files and with the packages that they need.
-type packages struct {
-	name   string
-	from   embed.FS
-	folder string
-	npm    string // the command of npm that installs the packages
-}
-
-// Install returns a folder with the scripts and the packages that they import. The folder is created once per version of
-// these files, in the user's cache. Test processes may call Install concurrently.
+// Install returns a folder with the scripts and the packages that they import.
 func Install(ctx context.Context) (dir string, err error) {
-	return packages{"acpcheck", scripts, "testdata", "ci"}.install(ctx)
+	return install(ctx, "acpcheck", scripts, "testdata", "ci")
 }
 
-func (p packages) install(ctx context.Context) (dir string, err error) {
-	cache, err := os.UserCacheDir()
-	if err == nil {
-		dir, err = p.installBelow(ctx, filepath.Join(cache, "strata-test"))
-	}
-	if err != nil {
-		return "", fmt.Errorf("install ACP clients: %w", err)
-	}
-	return dir, nil
-}
-
-func (p packages) installBelow(ctx context.Context, cache string) (string, error) {
-	files, err := fs.Sub(p.from, p.folder)
+func install(ctx context.Context, name string, from embed.FS, folder, command string) (dir string, err error) {
+	files, err := fs.Sub(from, folder)
 	if err != nil {
 		return "", err
 	}
-	version, err := hash(files)
-	if err != nil {
-		return "", err
-	}
-	dir := filepath.Join(cache, p.name+"-"+version)
-	if _, err := os.Stat(dir); err == nil {
-		return dir, nil
-	}
-	return dir, p.installInto(ctx, dir, files)
-}
-
-// installInto creates the folder under a temporary name and renames it when it is complete.
-func (p packages) installInto(ctx context.Context, dir string, files fs.FS) error {
-	if err := os.MkdirAll(filepath.Dir(dir), 0o700); err != nil {
-		return err
-	}
-	building, err := os.MkdirTemp(filepath.Dir(dir), "installing-")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(building)
-	if err := os.CopyFS(building, files); err != nil {
-		return err
-	}
-	npm := exec.CommandContext(ctx, "npm", p.npm, "--ignore-scripts", "--no-audit", "--no-fund")
-	npm.Dir = building
-	if out, err := npm.CombinedOutput(); err != nil {
-		return fmt.Errorf("npm %s (make test installs node and npm): %w\n%s", p.npm, err, out)
-	}
-	err = os.Rename(building, dir)
-	if errors.Is(err, fs.ErrExist) { // another process was faster
-		return nil
-	}
-	return err
-}
-
-// hash returns a hash of the names and contents of files.
-func hash(files fs.FS) (string, error) {
-	sum := sha256.New()
-	err := fs.WalkDir(files, ".", func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() {
-			return err
-		}
-		content, err := fs.ReadFile(files, path)
-		fmt.Fprintf(sum, "%s %d\n%s", path, len(content), content)
-		return err
-	})
-	return hex.EncodeToString(sum.Sum(nil)[:8]), err
+	return npm.Packages{Name: name, Files: files, Command: command}.Install(ctx)
 }

@@ -28,6 +28,9 @@ const (
 // event of the session with the sequence number after, if the client receives it, and before later ones; 0 stands for no
 // event. The errors are those below, or the cause of ctx.
 type Client interface {
+	// Identity distinguishes the client from others in what outlives it: it keeps nothing of the client in memory.
+	Identity() any
+
 	// Can reports whether the editor has said that it serves requests of this group.
 	Can(Capability) bool
 

@@ -57,6 +57,9 @@ type Definition struct {
 	Schema      json.RawMessage `json:"inputSchema"` // JSON schema of its input, an object
 }
 
+// Size returns the bytes of the definition.
+func (d *Definition) Size() int { return len(d.Name) + len(d.Description) + len(d.Schema) }
+
 // Tool is a tool that a model can call.
 type Tool struct {
 	Definition
@@ -125,7 +128,7 @@ const MaxShownOutput = 4 << 10
 
 // Terminal is a terminal of a client.
 type Terminal struct {
-	Owner any // the client; comparable
+	Owner any // identity of the client, comparable: it must not keep the client in memory
 	ID    string
 }
 
@@ -173,8 +176,11 @@ type Set struct {
 	schemas []*Schema
 }
 
-// MaxTools is the maximum number of tools in a set.
-const MaxTools = 256
+// The bounds of a set.
+const (
+	MaxTools       = 256      // in a set
+	MaxDescription = 16 << 10 // bytes of a description that comes from outside
+)
 
 // toolName is a name that all providers accept.
 var toolName = lazy.Regexp(`^[A-Za-z0-9_-]{1,64}$`)

@@ -1,0 +1,8 @@
+package server
+
+import (
+	"strata/server/mcp"
+	"strata/session/servers"
+)
+
+var _ servers.Source = (*mcp.Host)(nil)

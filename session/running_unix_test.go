@@ -200,6 +200,8 @@ func (c *terminals) Can(capability clients.Capability) bool {
 	return c.id != "" && capability == clients.Terminals
 }
 
+func (c *terminals) Identity() any { return c.id }
+
 func (c *terminals) Environment() []string { return c.env }
 
 func (c *terminals) note(what string, after uint64) {
@@ -271,7 +273,7 @@ func TestACommandRunsInTheTerminalOfThePromptingEditor(t *testing.T) {
 				runs = e.Seq
 			case p.Output != nil && p.Output.Terminal != nil && shown == 0:
 				shown = e.Seq
-				if *p.Output.Terminal != (tools.Terminal{Owner: clients.Client(editor), ID: "t1"}) {
+				if *p.Output.Terminal != (tools.Terminal{Owner: editor.Identity(), ID: "t1"}) {
 					t.Errorf("shown %+v", p.Output)
 				}
 			}

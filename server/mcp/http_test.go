@@ -297,3 +297,38 @@ func TestAStreamOfNotificationsIsResumedAfterItsLastEvent(t *testing.T) {
 	equal(t, "first", <-asked, "")
 	equal(t, "second", <-asked, "7")
 }
+
+func TestAServerThatForgetsItsSessionStartsAgain(t *testing.T) {
+	s := echoServer()
+	var handler atomic.Pointer[sdk.StreamableHTTPHandler]
+	restart := func() {
+		handler.Store(sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s }, nil))
+	}
+	restart()
+	d := served(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { handler.Load().ServeHTTP(w, r) }))
+	u := take(t, hostOf(t, nil), d, servers.Place{})
+	u.ready()
+	restart()
+	_, err := u.call("echo", members{"text": "x"})
+	if err == nil {
+		t.Error("the call has a result")
+	}
+	hasAll(t, u.failed().Error, "the server has ended the session")
+	u.untilReady()
+	text, err := u.call("echo", members{"text": "again"})
+	must(t, err)
+	equal(t, "result", text, "again")
+}
+
+func TestAServerOfTheNewestProtocolOnlyCanBeUsed(t *testing.T) {
+	s := sdk.NewServer(&sdk.Implementation{Name: "new", Version: "1"}, &sdk.ServerOptions{SupportedProtocolVersions: []string{"2026-07-28"}})
+	s.AddTool(&sdk.Tool{Name: "x", InputSchema: members{"type": "object"}}, func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: "new"}}}, nil
+	})
+	handler := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s }, &sdk.StreamableHTTPOptions{Stateless: true})
+	u := take(t, hostOf(t, hasty), served(t, handler), servers.Place{})
+	equal(t, "tools", names(u.ready().Tools), []string{"x"})
+	text, err := u.call("x", members{})
+	must(t, err)
+	equal(t, "result", text, "new")
+}

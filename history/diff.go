@@ -23,6 +23,15 @@ func (d *Diff) FirstLine() int {
 	return d.Hunks[0].NewStart
 }
 
+// Size returns the size of the diff's texts, in bytes.
+func (d *Diff) Size() int {
+	n := len(d.Path)
+	for i := range d.Hunks {
+		n += len(d.Hunks[i].Old) + len(d.Hunks[i].New)
+	}
+	return n
+}
+
 // TextHunk is lines of a file before and after a change, with lines around them that did not change.
 type TextHunk struct {
 	OldStart int    `json:"oldStart"` // from 1

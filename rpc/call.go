@@ -24,10 +24,6 @@ func (c *Conn) Call(ctx context.Context, method string, params any, after Positi
 }
 
 func (c *Conn) call(ctx context.Context, method string, params any, after Position) (json.RawMessage, error) {
-	raw, err := encode(params)
-	if err != nil {
-		return nil, err
-	}
 	if _, limited := ctx.Deadline(); !limited {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, c.opt.CallTimeout)
@@ -36,18 +32,61 @@ func (c *Conn) call(ctx context.Context, method string, params any, after Positi
 	if ctx.Err() != nil {
 		return nil, givenUp(ctx)
 	}
+	p, err := c.begin(method, params, after)
+	if err != nil {
+		return nil, err
+	}
+	return p.await(ctx)
+}
+
+// Begin queues a request as Call does, and returns before it is sent: requests that are begun in turn are sent in turn. Its
+// errors are those of Call that need no response. Await must be called on the Pending.
+func (c *Conn) Begin(method string, params any, after Position) (*Pending, error) {
+	p, err := c.begin(method, params, after)
+	if err != nil {
+		return nil, fmt.Errorf("request %s: %w", method, err)
+	}
+	return p, nil
+}
+
+func (c *Conn) begin(method string, params any, after Position) (*Pending, error) {
+	raw, err := encode(params)
+	if err != nil {
+		return nil, err
+	}
 	k, err := c.calls.begin(method, raw, after)
 	if err != nil {
 		return nil, err
 	}
+	return &Pending{conn: c, call: k, method: method}, nil
+}
+
+// Pending is a request of this end that is queued or sent.
+type Pending struct {
+	conn   *Conn
+	call   *openCall
+	method string
+}
+
+// Await waits for the result. If ctx ends, it is as with Call, but without a deadline Await waits for the end of the
+// connection.
+func (p *Pending) Await(ctx context.Context) (json.RawMessage, error) {
+	result, err := p.await(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("request %s: %w", p.method, err)
+	}
+	return result, nil
+}
+
+func (p *Pending) await(ctx context.Context) (json.RawMessage, error) {
 	select {
-	case s := <-k.settled:
+	case s := <-p.call.settled:
 		return s.result, s.err
 	case <-ctx.Done():
 	}
-	c.calls.giveUp(k)
+	p.conn.calls.giveUp(p.call)
 	select {
-	case s := <-k.settled: // it arrived meanwhile
+	case s := <-p.call.settled: // it arrived meanwhile
 		return s.result, s.err
 	default:
 		return nil, givenUp(ctx)

@@ -23,6 +23,7 @@ import (
 	"strata/session/following"
 	"strata/session/outlines"
 	"strata/session/profile"
+	"strata/session/servers"
 	"strata/session/workspace"
 )
 
@@ -39,6 +40,7 @@ type backend struct {
 	clients  *connections
 	pool     *compaction.Pool
 	outlines *outlines.Services // nil: turned off
+	mcp      *servers.Directory // nil: there are no MCP servers
 	commands slash.Folders      // of the users and the workspaces
 	outputs  slash.Outputs      // of commands
 	budget   *rpc.Budget        // of frames not yet dispatched, on all connections
@@ -86,10 +88,13 @@ func newBackend(store *historystore.Store, opt Options) (*backend, error) {
 			Files: o.Files, TotalBytes: o.TotalBytes, Skip: o.Skip, Log: opt.Log,
 		})
 	}
+	if opt.MCP != nil {
+		b.mcp = servers.NewDirectory(opt.MCP, opt.MCPServers, func() { b.monitors.send(wire.ServerEvent{Type: "mcp_servers"}) })
+	}
 	prepare, prepareLater := b.preparation(opt.Prepare)
 	b.sessions = newRegistry(&session.Deps{
 		Settings: opt.Sessions, Store: store, FileChanges: store.FileChangeStore(), Models: opt.Models, Workspaces: opt.Workspaces, Host: sessionHost{b}, Meter: opt.Metrics, Log: opt.Log,
-		Now: opt.Host.Now, NewID: b.newID, Pool: b.pool, Outlines: b.outlines, Calibrations: assembly.NewCalibrations(stored), Mirrors: assembly.NewMirrors(),
+		Now: opt.Host.Now, NewID: b.newID, Pool: b.pool, Outlines: b.outlines, Servers: b.mcp, Calibrations: assembly.NewCalibrations(stored), Mirrors: assembly.NewMirrors(),
 		Beginnings: assembly.NewBeginnings(),
 	}, opt.Memory, prepare, prepareLater)
 	return b, nil

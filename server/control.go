@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"strata/internal/environment"
 	"strata/rpc"
 	"strata/server/wire"
 	"strata/session/events"
@@ -30,7 +31,7 @@ func serverInfo(p *peer, r *rpc.Request, _ struct{}) {
 				Subscriptions: p.Memory, Sessions: p.Memory, EventsKept: events.MaxEvents,
 				RetentionSec: int64(p.Retention.Seconds()),
 			},
-			Connections: p.clients.count(), Loaded: p.sessions.count(),
+			Connections: p.clients.count(), Loaded: p.sessions.count(), MCPServers: wire.NewMCPServers(p.mcp.List()),
 		}, nil
 	})
 }
@@ -93,6 +94,13 @@ func offerKeys(p *peer, r *rpc.Request, params wire.OfferKeysParams) {
 		p.tellLater(wire.KeysNotice(used))
 	}
 	r.Reply(wire.NewKeysOffered(used, p.authMethods()))
+}
+
+// offerEnvironment takes the client's environment, for the programs that run on its behalf. A later one replaces it.
+func offerEnvironment(p *peer, r *rpc.Request, params wire.OfferEnvironmentParams) {
+	list := environment.List(params.Env)
+	p.environment.Store(&list)
+	r.Reply(struct{}{})
 }
 
 // hudCode returns an address that opens the HUD once.

@@ -85,6 +85,7 @@ func methodTable() map[string]method {
 		"_strata/providers/list":       on(listProviders),
 		"_strata/providers/set_key":    on(setKey),
 		"_strata/providers/offer_keys": on(offerKeys),
+		"_strata/environment/offer":    on(offerEnvironment),
 		"_strata/server/info":          on(serverInfo),
 		"_strata/server/subscribe":     on(subscribeServer),
 		"_strata/server/hud_code":      on(hudCode),

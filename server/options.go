@@ -11,6 +11,7 @@ import (
 	"strata/server/wire"
 	"strata/session"
 	"strata/session/choices"
+	"strata/session/servers"
 	"strata/session/workspace"
 )
 
@@ -61,6 +62,9 @@ type Options struct {
 	Sessions session.Settings
 	Outlines *Outlines // of workspaces; nil: none
 	Debug    bool      // serve the debug methods
+
+	MCP        servers.Source       // runs the MCP servers of sessions; default: none are used
+	MCPServers []servers.Definition // of the user's configuration
 
 	Models     Models
 	Prepare    func()             // called once, in the background, when the first session is created, or soon after it is opened; default: nothing

@@ -31,6 +31,8 @@ type peer struct {
 	refused     bool // the first request was not initialize; the connection is being closed
 	can         wire.Capabilities
 
+	environment atomic.Pointer[[]string] // that the client has handed over; nil for none
+
 	runs   slash.Runs
 	uses   atomic.Uint64 // counts the uses of subscriptions
 	ending atomic.Int64  // subscriptions that have to tell that they end
@@ -80,6 +82,14 @@ func (p *peer) tellLater(notice string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.notices = append(p.notices, notice)
+}
+
+// offeredEnvironment returns the environment that the client has handed over, as os.Environ has it; nil for none.
+func (p *peer) offeredEnvironment() []string {
+	if list := p.environment.Load(); list != nil {
+		return *list
+	}
+	return nil
 }
 
 // greet tells the user, in a session that the connection has just opened, what waits to be told.

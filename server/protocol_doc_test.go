@@ -24,9 +24,10 @@ import (
 	"strata/server/wire"
 	"strata/session"
 	"strata/session/approval"
-	"strata/session/clients"
 	"strata/session/events"
 	"strata/session/permissions"
+	"strata/session/servers"
+	"strata/session/tools"
 	"strata/tokens"
 )
 
@@ -162,9 +163,10 @@ type story struct {
 	created time.Time       // when the newest checkpoint was
 	text    string          // the corrected document
 
-	questions map[string]*question // requests of the server, by id in the document
-	asks      map[string]int       // number of these requests, by method
-	prompt    string               // id of a prompt without a response; "" for none
+	questions map[string]*question     // requests of the server, by id in the document
+	asks      map[string]int           // number of these requests, by method
+	clients   map[string]*subscription // of the document's editor, by session
+	prompt    string                   // id of a prompt without a response; "" for none
 }
 
 var jsonBlock = regexp.MustCompile("(?s)```json\n(.*?)```\n")
@@ -179,7 +181,7 @@ func tellStory(t *testing.T, text string) *story {
 	ts.write("util.go", "package main\n\n// Double returns twice n.\nfunc Double(n int) int { return 2 * n }\n")
 	s := &story{
 		t: t, ts: ts, names: newExampleNames(ts.testServer), methods: make(map[string]bool), kinds: make(map[string]bool),
-		questions: make(map[string]*question), asks: make(map[string]int),
+		questions: make(map[string]*question), asks: make(map[string]int), clients: make(map[string]*subscription),
 		editor: testclient.Connect(t, ts.ready.WebSocket, ts.token.Reveal()),
 	}
 	end := 0
@@ -233,7 +235,7 @@ func (s *story) frame(block string, line int) string {
 type question struct {
 	request testclient.Frame
 	cancel  context.CancelFunc
-	out     <-chan read // nil for one that a turn sends
+	out     <-chan read // nil for one that a turn sends, or whose response nobody reads
 }
 
 // asked waits for a request of a running turn, or makes the server ask the editor for a file. It returns the request.
@@ -247,44 +249,33 @@ func (s *story) asked(frame object) object {
 		return s.named(q.request.Raw)
 	}
 	params, ok := frame.get("params").(object)
-	if !ok || !slices.Contains([]string{wire.MethodReadTextFile, wire.MethodWriteTextFile, wire.MethodRequestPermission}, method) {
+	request, known := requestsToClients[method]
+	if !ok || !known {
 		s.t.Fatalf("%s: the test cannot make the server send %s", protocolDoc, method)
 	}
-	var file clients.Read
-	var text clients.Write
-	for _, in := range []any{&file, &text} {
-		if err := json.Unmarshal([]byte(s.names.real(printLine(params))), in); err != nil {
-			s.t.Fatal(err)
-		}
-	}
-	client := s.ts.client(s.editor, s.names.real(params.at("sessionId")))
+	client := s.client(s.names.real(params.at("sessionId")))
 	ctx, cancel := context.WithCancel(s.t.Context())
 	s.t.Cleanup(cancel)
-	out := make(chan read, 1)
-	switch method {
-	case wire.MethodRequestPermission:
-		go func() { out <- answered(client.RequestPermission(ctx, permissionWithDiff(), 0)) }()
-	case wire.MethodWriteTextFile:
-		go func() { out <- outcome("", client.WriteTextFile(ctx, text, 0)) }()
-	default:
-		go func() { out <- outcome(client.ReadTextFile(ctx, file, 0)) }()
+	raw := json.RawMessage(s.names.real(printLine(params)))
+	var out chan read
+	if request.result == nil {
+		request.ask(ctx, client, raw)
+	} else {
+		out = make(chan read, 1)
+		go func() { out <- request.ask(ctx, client, raw) }()
 	}
 	q := &question{request: s.editor.Asked(method, s.asks[method]), cancel: cancel, out: out}
 	s.questions[frame.at("id")] = q
 	return s.named(q.request.Raw)
 }
 
-// permissionWithDiff returns permission with the change that the call would make.
-func permissionWithDiff() clients.Permission {
-	p := permission()
-	hunk := history.TextHunk{OldStart: 2, NewStart: 2, Old: "\nfunc main() {}\n", New: "\nfunc main() { run() }\n"}
-	p.Call.Diffs = []history.Diff{{Path: "/home/me/project/main.go", Hunks: []history.TextHunk{hunk}}}
-	return p
-}
-
-// answered returns an answer of the user as text.
-func answered(a clients.Answer, err error) read {
-	return outcome(a.OptionID+" "+a.Words, err)
+// client returns the server's side of the document's editor. It is found once: the request for it has an id that the document
+// may use later.
+func (s *story) client(sid string) *subscription {
+	if s.clients[sid] == nil {
+		s.clients[sid] = s.ts.client(s.editor, sid)
+	}
+	return s.clients[sid]
 }
 
 // respond sends the response to a request of the server, which must receive it if the request was not cancelled.
@@ -297,9 +288,8 @@ func (s *story) respond(frame object, line int) {
 	var want read
 	name, value := "result", response.Result
 	if value != nil {
-		want.Text, _ = wire.ReadTextFileContent(value)
-		if q.request.Method == wire.MethodRequestPermission {
-			want = answered(wire.PermissionAnswer(value))
+		if result := requestsToClients[q.request.Method].result; result != nil {
+			want = result(value)
 		}
 	} else {
 		name, value, want = "error", response.Error, read{Error: context.Canceled.Error()}
@@ -410,9 +400,9 @@ func (s *story) watch(id string) {
 		s.t.Fatalf("session %s is not in memory", id)
 	}
 	s.rare = make(map[string]object)
-	for _, raw := range rareFrames(s.t, &wire.Encoder{SessionID: id, Epoch: live.Epoch(), Client: wire.Capabilities{Compaction: true}}) {
+	for _, raw := range rareFrames(s.t, &wire.Encoder{SessionID: id, Epoch: live.Epoch(), Client: wire.Capabilities{Compaction: true}, Identity: s}) {
 		frame := s.named(raw)
-		s.rare[kindOf(frame)] = frame
+		s.rare[rareKind(frame)] = frame
 	}
 }
 
@@ -423,7 +413,7 @@ func (s *story) seen(frame object, line int) []object {
 		s.editor.Expect(testclient.Answers(s.prompt))
 	}
 	kind := kindOf(frame)
-	if rare, ok := s.rare[kind]; ok {
+	if rare, ok := s.rare[rareKind(frame)]; ok {
 		return []object{rare}
 	}
 	watcher := s.other
@@ -455,6 +445,18 @@ func kindOf(frame object) string {
 		}
 	}
 	return frame.at("method")
+}
+
+// rareKind is the kind of a notification, and of a running call's output which output that is.
+func rareKind(frame object) string {
+	kind := kindOf(frame)
+	switch {
+	case strings.Contains(printLine(frame.get("params")), `"terminalId"`):
+		kind += " with a terminal"
+	case frame.at("params", "update", "_meta", "strata", "output") != "":
+		kind += " with output"
+	}
+	return kind
 }
 
 // compare returns the block of a frame if a received frame has its shape and its names, otherwise the block of the first
@@ -513,6 +515,8 @@ func rareFrames(t *testing.T, c *wire.Encoder) (frames [][]byte) {
 		{Kind: events.Completed, First: 14, Seq: 14, Turn: "turn_1", Data: events.CompletedInfo{MessageID: "msg_1", Iterations: 24}},
 		{Kind: events.PermissionsChanged, First: 15, Seq: 15},
 		{Kind: events.Mode, First: 9, Seq: 9, Text: "planning"},
+		{Kind: events.CallUpdate, First: 15, Seq: 17, Data: running(tools.Output{Text: "ok  \tproject\t0.1s\n", End: 18})},
+		{Kind: events.CallUpdate, First: 18, Seq: 18, Data: running(tools.Output{Terminal: &tools.Terminal{Owner: c.Identity, ID: "term-1"}})},
 		{Kind: events.SummaryChunk, First: 10, Seq: 10, Message: "cmp_EXAMPLE", Text: "Decided: the greeting stays."},
 	} {
 		n, _, err := c.Encode(&e)
@@ -610,6 +614,7 @@ func exampleModels(ts *testServer, opt *Options, shortest int) {
 	}
 	opt.Models, opt.Sessions.DefaultConfig = all, history.Config{Model: exampleModel}
 	opt.Sessions.Tools = session.ToolSettings{Enabled: true, MaxSteps: 100, Rules: exampleRules()}
+	opt.MCP, opt.MCPServers = new(mcpSource), []servers.Definition{{Name: "files", Command: "/usr/local/bin/files-mcp"}}
 	opt.Sessions.Rules.SystemPrompt = "You are an assistant inside an editor."
 }
 

@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 
 	"strata/history"
@@ -13,6 +12,7 @@ import (
 	"strata/session"
 	"strata/session/choices"
 	"strata/session/events"
+	"strata/session/servers"
 	"strata/session/toolbox"
 )
 
@@ -34,7 +34,7 @@ func newSession(p *peer, r *rpc.Request, params wire.NewSessionParams, declared 
 		s.Toolbox().Submit(p.offer(s, declared))
 		return p.enter(r, s, func(i session.Info) any {
 			p.greet(s)
-			p.mcpNotice(s, params.MCPServers)
+			p.useServers(s, servers.Opening{Named: params.MCPServers})
 			return p.opened(i)
 		})
 	})
@@ -67,11 +67,12 @@ func (p *peer) opened(i session.Info) wire.NewSessionResult {
 	}
 }
 
-// mcpNotice tells the client, which is subscribed to s, that the MCP servers that it named are not used.
-func (p *peer) mcpNotice(s *session.Session, servers []json.RawMessage) {
-	if len(servers) > 0 {
-		s.Notify(fmt.Sprintf("MCP servers (%d) are ignored: Strata offers no tools to the model.", len(servers)))
+// useServers starts the MCP servers of a session that the client opens.
+func (p *peer) useServers(s *session.Session, o servers.Opening) {
+	if sub := p.subscription(s); sub != nil {
+		o = o.In(sub.Environment())
 	}
+	s.Servers().Open(o)
 }
 
 // loadSession replays the transcript, then responds.
@@ -147,7 +148,7 @@ func (p *peer) reopen(r *rpc.Request, params wire.OpenSessionParams, then func(*
 		}
 		then(s, sub)
 		p.greet(s)
-		p.mcpNotice(s, params.MCPServers)
+		p.useServers(s, servers.Opening{Named: params.MCPServers})
 		if to.from != "" {
 			s.Notify(fmt.Sprintf("The session has moved from %s to %s.", to.from, to.CWD))
 			p.monitors.renamed(info.Session)
@@ -286,7 +287,7 @@ func detach(p *peer, r *rpc.Request, params wire.DetachParams) {
 
 // forkSession is ACP's fork: of the newest state, in the folder that the client names.
 func forkSession(p *peer, r *rpc.Request, params wire.OpenSessionParams) {
-	p.fork(r, params.SessionID, session.ForkRequest{}, func(stored history.Session) (history.Session, error) {
+	p.fork(r, params.SessionID, session.ForkRequest{}, params.MCPServers, func(stored history.Session) (history.Session, error) {
 		to, err := p.destination(stored, params.FolderParams, params.Meta.Strata.Moved)
 		if len(to.Roots) == 0 && to.from == "" {
 			to.Roots = stored.Roots
@@ -294,14 +295,13 @@ func forkSession(p *peer, r *rpc.Request, params wire.OpenSessionParams) {
 		return to.Session, err
 	}, func(s *session.Session, i session.Info, _ int64) any {
 		p.greet(s)
-		p.mcpNotice(s, params.MCPServers)
 		return p.opened(i)
 	})
 }
 
 // forkAt is our own fork: of any state, in the folder of the session.
 func forkAt(p *peer, r *rpc.Request, params wire.ForkParams) {
-	p.fork(r, params.SessionID, session.ForkRequest(params.At), func(stored history.Session) (history.Session, error) {
+	p.fork(r, params.SessionID, session.ForkRequest(params.At), nil, func(stored history.Session) (history.Session, error) {
 		to, err := p.destination(stored, wire.FolderParams{CWD: stored.CWD, Further: stored.Roots}, false)
 		return to.Session, err
 	}, func(_ *session.Session, i session.Info, seq int64) any {
@@ -309,10 +309,10 @@ func forkAt(p *peer, r *rpc.Request, params wire.ForkParams) {
 	})
 }
 
-// fork makes a session of a state of another one and subscribes the connection to it. folders returns the checked
-// folders of the fork, result the result of the request.
+// fork makes a session of a state of another one and subscribes the connection to it. The MCP servers named replace those of
+// the other one, if there are any. folders returns the checked folders of the fork, result the result of the request.
 func (p *peer) fork(
-	r *rpc.Request, id string, at session.ForkRequest, folders func(stored history.Session) (history.Session, error),
+	r *rpc.Request, id string, at session.ForkRequest, named wire.MCPServers, folders func(stored history.Session) (history.Session, error),
 	result func(fork *session.Session, i session.Info, seq int64) any,
 ) {
 	r.Go(func(ctx context.Context) (any, error) {
@@ -341,7 +341,13 @@ func (p *peer) fork(
 			return nil, err
 		}
 		defer release()
-		return p.enter(r, s, func(i session.Info) any { return result(s, i, state.Seq) })
+		return p.enter(r, s, func(i session.Info) any {
+			if len(named) > 0 {
+				state.Servers.Named = named
+			}
+			p.useServers(s, state.Servers)
+			return result(s, i, state.Seq)
+		})
 	})
 }
 

@@ -10,25 +10,25 @@ import (
 	"sync/atomic"
 
 	"strata/rpc"
+	"strata/server/editor"
 	"strata/server/slash"
 	"strata/server/wire"
 	"strata/session"
-	"strata/session/clients"
 	"strata/session/commands"
 	"strata/session/events"
 )
 
 // subscription is a connection's stream of events of one session. The connection's writer pulls notifications from it.
 type subscription struct {
-	clients.TerminalRunner // none yet
-	peer                   *peer
-	session                *session.Session
-	encoder                wire.Encoder
-	cursor                 atomic.Pointer[events.Cursor] // nil only until attach
-	wake                   func()                        // set by attach
-	used                   atomic.Uint64                 // see touch
-	ends                   atomic.Bool                   // it was ended to make room for another one
-	all                    atomic.Bool                   // the client has attached: it receives all kinds of events
+	*editor.Editor // requests to the client
+	peer           *peer
+	session        *session.Session
+	encoder        wire.Encoder
+	cursor         atomic.Pointer[events.Cursor] // nil only until attach
+	wake           func()                        // set by attach
+	used           atomic.Uint64                 // see touch
+	ends           atomic.Bool                   // it was ended to make room for another one
+	all            atomic.Bool                   // the client has attached: it receives all kinds of events
 
 	commands *slash.List // of the session, as the client knows them
 
@@ -43,6 +43,7 @@ func newSubscription(p *peer, s *session.Session) *subscription {
 			{Kind: wire.EventUnsubscribed},
 		},
 	}
+	sub.Editor = editor.New(editor.Options{SessionID: s.ID(), Conn: p.conn, Source: sub, Capabilities: p.can, Go: p.background.Go})
 	sub.commands = slash.NewList(sub, p.background.Go)
 	return sub
 }
@@ -81,7 +82,9 @@ func (sub *subscription) attach() error {
 	}
 	sub.wake = wake
 	sub.touch()
-	sub.cursor.Store(sub.session.NewCursor(wake))
+	cursor := sub.session.NewCursor(wake)
+	sub.encoder.Identity = cursor.Identity()
+	sub.cursor.Store(cursor)
 	sub.session.Join(sub)
 	return nil
 }

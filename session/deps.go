@@ -19,6 +19,7 @@ import (
 	"strata/session/record"
 	"strata/session/requests"
 	"strata/session/restoring"
+	"strata/session/servers"
 )
 
 // What a session's methods take and reply with, from the packages of their parts.
@@ -110,6 +111,7 @@ type Deps struct {
 
 	FileChanges  restoring.Store    // nil: none
 	Outlines     *outlines.Services // nil: none
+	Servers      *servers.Directory // of MCP; nil: none
 	Pool         *compaction.Pool
 	Calibrations *assembly.Calibrations
 	Mirrors      *assembly.Mirrors

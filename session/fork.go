@@ -6,6 +6,7 @@ import (
 
 	"strata/history"
 	"strata/session/mailbox"
+	"strata/session/servers"
 )
 
 // ForkRequest says at which state a session is forked. At most one field is set; none means the newest state without an
@@ -19,6 +20,8 @@ type ForkRequest struct {
 type Fork struct {
 	history.Loaded       // without the running turn, the layout and the cost of calls
 	Seq            int64 // the state's
+
+	Servers servers.Opening // of MCP; in memory only
 }
 
 // Fork returns the session's state at a sequence number: messages, edits and checkpoints up to there, files and documents as
@@ -29,7 +32,7 @@ func (c *checkpoints) Fork(req ForkRequest, reply func(Fork, error)) {
 		if err != nil {
 			return nil, err
 		}
-		reply(Fork{Loaded: c.context.ForkAt(c.choices.Record, seq), Seq: seq}, nil)
+		reply(Fork{Loaded: c.context.ForkAt(c.choices.Record, seq), Seq: seq, Servers: c.turns.servers.Opening()}, nil)
 		return nil, nil
 	})
 }

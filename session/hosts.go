@@ -12,6 +12,7 @@ import (
 	"strata/session/events"
 	"strata/session/mailbox"
 	"strata/session/outlines"
+	"strata/session/servers"
 	"strata/session/workspace"
 	"strata/tokens"
 )
@@ -76,12 +77,32 @@ func (h partHost) Subscribed() { h.session.subscriptions.ask() }
 
 func (h partHost) Reconsider() { h.session.turns.asking.Reconsider() }
 
+func (h partHost) FoldersChanged() { h.session.turns.servers.Moved() }
+
 func (h partHost) DocumentChanged() {
 	h.historyChanged("document")
 	h.TellUsage()
 }
 
 func (h partHost) TellUsage() { h.session.accounts.TellUsage() }
+
+// serversHost is a session as its MCP servers see it.
+type serversHost struct{ session *Session }
+
+// services returns the services for MCP servers, which need tools to be on.
+func (h serversHost) services() servers.Services {
+	s := servers.Services{Place: h.place, Notify: h.session.notify}
+	if deps := h.session.deps; deps.Tools.Enabled {
+		s.Directory = deps.Servers
+	}
+	return s
+}
+
+// place returns where the session works.
+func (h serversHost) place() (servers.Place, bool) {
+	record := &h.session.choices.Record
+	return servers.Place{Folder: record.CWD, Roots: record.Roots}, h.session.workspace.Roots() != nil
+}
 
 // workspaceHost is a session as its workspace sees it.
 type workspaceHost struct{ *core }

@@ -202,6 +202,7 @@ func (s *Session) endIfIdle() {
 // release lets go of everything; requests that still wait fail with err.
 func (s *Session) release(err error) {
 	s.events.Close()
+	s.turns.servers.Close()
 	s.mailbox.End(err)
 	for _, then := range s.onClose {
 		s.whenDone(then)

@@ -4,6 +4,10 @@ import (
 	"testing"
 
 	"strata/internal/leak"
+	"strata/internal/process"
 )
 
-func TestMain(m *testing.M) { leak.Main(m) }
+func TestMain(m *testing.M) {
+	process.Supervise()
+	leak.Main(m)
+}

@@ -63,6 +63,14 @@ type asked struct {
 
 func (a *asked) refuse(err error) { a.reply(PromptResult{}, 0, err) }
 
+// environment returns that of the client for programs that run on its behalf, nil for none.
+func (a *asked) environment() []string {
+	if a.Client == nil {
+		return nil
+	}
+	return a.Client.Environment()
+}
+
 func (a *asked) waiter() waiter { return waiter{a.reply, a.subscriber} }
 
 // prompt starts the turn of a prompt, joins the one that it has started before, or refuses it.
@@ -115,6 +123,7 @@ func (t *turns) startTurn(a *asked) {
 	t.choices.Renew()
 	t.subs.clients.Prompted(a.Client)
 	t.toolbox.Declare(a.Offer)
+	t.servers.Prompted(a.environment)
 	begun := t.newTurn(a.Prompt, a.waiter())
 	t.running, a.turn = begun, begun
 	t.changed()

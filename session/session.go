@@ -26,6 +26,7 @@ import (
 	"strata/session/record"
 	"strata/session/requests"
 	"strata/session/saving"
+	"strata/session/servers"
 	"strata/session/shelf"
 	"strata/session/toolbox"
 	"strata/session/workspace"
@@ -131,7 +132,9 @@ func newSession(deps *Deps, id string) *Session {
 	s.documentShelf = shelf.New(host, c.mailbox, deps.Now)
 	s.recordChanges = record.New(id, deps.record(), host, c.mailbox, c.events, c.workspace)
 	s.subscriptions = &subscriptions{core: c, followers: following.New(id, host, deps.Store, c.mailbox, c.events)}
-	s.turns = &turns{core: c, subs: s.subscriptions, accounts: s.accounts, stopping: make(chan struct{}), toolbox: toolbox.New(c.mailbox, c.events.End)}
+	s.turns = &turns{core: c, subs: s.subscriptions, accounts: s.accounts, stopping: make(chan struct{})}
+	s.turns.servers = servers.New(c.mailbox, serversHost{s}.services())
+	s.turns.toolbox = toolbox.New(c.mailbox, c.events.End, s.turns.servers)
 	s.turns.asking = asking.New(c.mailbox, asking.Services{
 		Clients: func() []clients.Client { return s.subscriptions.clients.All(clients.Permissions) },
 		Newest:  func() uint64 { return s.events.End() }, Timeout: deps.Tools.ApprovalTimeout,
@@ -165,11 +168,13 @@ func (s *Session) Info(reply func(Info, error)) {
 
 // Notify sends the session's present subscribers a notice for their user.
 func (s *Session) Notify(text string) {
-	s.tell(func() {
-		if s.phase == live {
-			s.emit(events.Event{Kind: events.Notice, Text: text})
-		}
-	})
+	s.tell(func() { s.notify(text) })
+}
+
+func (s *Session) notify(text string) {
+	if s.phase == live {
+		s.emit(events.Event{Kind: events.Notice, Text: text})
+	}
 }
 
 // saidSoFar returns everything that the session has said so far: the transcript, and the reply that is not in it yet.
@@ -219,6 +224,9 @@ func (s *Session) Accounts() *accounts.Accounts { return s.accounts }
 
 // Toolbox returns the tools of the session.
 func (s *Session) Toolbox() *toolbox.Toolbox { return s.toolbox }
+
+// Servers returns the MCP servers of the session.
+func (s *Session) Servers() *servers.Servers { return s.turns.servers }
 
 // Permissions returns the rules by which calls run without asking.
 func (s *Session) Permissions() *permissions.Permissions { return s.permits }

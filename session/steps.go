@@ -19,7 +19,10 @@ import (
 	"strata/session/permissions"
 	"strata/session/reads"
 	"strata/session/saving"
+	"strata/session/servers"
+	"strata/session/shell"
 	"strata/session/tools"
+	"strata/session/workspace"
 )
 
 // replying is the goroutine of a turn's reply: calls of the model, one for each step, and the calls of tools between them.
@@ -59,6 +62,9 @@ func (t *turns) answer(of *turn, state assembly.State) {
 
 // run is the turn's way through its states.
 func (r *replying) run() {
+	if r.of.starting != nil {
+		r.awaitServers()
+	}
 	for at := tools.Streaming; at != tools.Ended; {
 		event := r.do(at)
 		if r.of.ctx.Err() != nil {
@@ -66,6 +72,17 @@ func (r *replying) run() {
 		}
 		at = tools.Next(at, event)
 	}
+}
+
+// awaitServers waits for the MCP servers that start, and then opens the tools again.
+func (r *replying) awaitServers() {
+	servers.Await(r.of.ctx, r.of.starting)
+	r.of.gate.Pass()
+	r.mailbox.Wait(func() {
+		r.of.tools = r.openTools(r.of.shown, r.of.lasting)
+		r.state = r.context.Renewed(&r.state, r.of.model, r.choices)
+		r.state.Tools, r.state.Withdrawn, r.state.Guide = r.context.Tools, r.context.Withdrawn, r.context.Guide
+	})
 }
 
 func (r *replying) do(at tools.State) tools.Event {
@@ -320,6 +337,9 @@ type ToolSettings struct {
 	Enabled  bool
 	MaxSteps int // of a turn
 
+	Commands shell.Runner // where commands run
+	Secrets  []string     // names of variables of the environment that no command gets: those with the providers' keys
+
 	Rules           *permissions.Configured // of the user's configuration; nil: none
 	ApprovalTimeout time.Duration           // longest wait for an approval while nobody can be asked
 }
@@ -329,11 +349,13 @@ type ToolSettings struct {
 func (t *turns) openTools(shown, lasting tools.Shown) (set *tools.Set) {
 	t.context.Tools, t.context.Withdrawn, t.context.Guide = nil, nil, ""
 	if t.deps.Tools.Enabled && !t.choices.Model.NoTools {
-		set = t.toolbox.Open(t.workspace.Tools(shown, lasting, t.editor))
+		set = t.toolbox.Open(t.workspace.Tools(shown, lasting, t.editor, workspace.Commands{
+			Runner: t.deps.Tools.Commands, Environment: t.environment, Secrets: t.deps.Tools.Secrets,
+		}))
 	}
 	if set != nil {
 		t.context.Tools, t.context.Withdrawn = t.toolbox.Definitions()
-		t.context.Guide = t.workspace.Guide(t.deps.Now())
+		t.context.Guide = t.workspace.Guide(t.deps.Now(), !t.deps.Tools.Commands.IsOff())
 	}
 	return set
 }
@@ -347,7 +369,7 @@ func (t *turns) nextState() assembly.State {
 	return t.state()
 }
 
-// editor returns the client that reads or writes files for the running turn, nil for none, and the newest event, which tells
+// editor returns the client that reads or writes files, or runs commands, for the running turn, nil for none, and the newest event, which tells
 // that the call runs. It is called from goroutines of calls, with the client whose connection was found to have ended, nil for
 // none.
 func (t *turns) editor(to clients.Capability, gone clients.Client) (editor clients.Client, after uint64) {
@@ -359,4 +381,15 @@ func (t *turns) editor(to clients.Capability, gone clients.Client) (editor clien
 		editor, after = t.subs.clients.For(to), t.events.End()
 	})
 	return editor, after
+}
+
+// environment returns the environment of the client that serves the running turn, nil for the server's own. It is called from
+// goroutines of calls.
+func (t *turns) environment() []string {
+	var serving clients.Client
+	t.mailbox.Wait(func() { serving = t.subs.clients.Serving() })
+	if serving == nil {
+		return nil
+	}
+	return serving.Environment()
 }

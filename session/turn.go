@@ -25,6 +25,7 @@ import (
 	"strata/session/reads"
 	"strata/session/requests"
 	"strata/session/saving"
+	"strata/session/servers"
 	"strata/session/toolbox"
 	"strata/session/tools"
 )
@@ -43,6 +44,7 @@ type turns struct {
 	stopping   chan struct{} // closed when the session begins to close
 
 	toolbox  *toolbox.Toolbox
+	servers  *servers.Servers
 	asking   *asking.Asking
 	permits  *permissions.Permissions
 	running  *turn
@@ -78,7 +80,8 @@ type turn struct {
 	cancelled   bool            // by the user
 	interrupted bool            // the server stops
 
-	tools *tools.Set // that the model may call; nil for none
+	tools    *tools.Set      // that the model may call; nil for none
+	starting <-chan struct{} // closed when the MCP servers have started for which the first request waits; nil: for none
 	// Lines of files; not touched while reading calls run.
 	shown   *reads.View // in the newest request
 	lasting *reads.View // of tool results in it that the next one has, too: none while a compaction may remove them
@@ -122,7 +125,9 @@ func (t *turns) newTurn(p Prompt, w waiter) *turn {
 	}
 	begun.ctx, begun.stop = context.WithCancel(t.mailbox.Context())
 	begun.step, begun.message, begun.shown, begun.lasting = 1, begun.record.ReplyID, new(reads.View), new(reads.View)
-	begun.tools = t.openTools(begun.shown, begun.lasting)
+	if begun.tools = t.openTools(begun.shown, begun.lasting); begun.tools != nil {
+		begun.starting = t.servers.Starting()
+	}
 	t.startPartial(begun)
 	return begun
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"os"
 
 	"github.com/spf13/cobra"
 
@@ -13,6 +14,7 @@ import (
 	"strata/cmd/strata/internal/doctor"
 	"strata/cmd/strata/internal/hud"
 	"strata/cmd/strata/internal/login"
+	"strata/cmd/strata/internal/mcp"
 	"strata/cmd/strata/internal/replay"
 	"strata/cmd/strata/internal/serve"
 	"strata/cmd/strata/internal/sessions"
@@ -22,7 +24,7 @@ import (
 
 // run executes one command line and returns the exit code. The end of ctx interrupts the command.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, getenv func(string) string) int {
-	p := &cli.Process{Stdin: stdin, Stdout: cli.NewOutput(stdout), Stderr: stderr, Getenv: getenv, Version: currentVersion()}
+	p := &cli.Process{Stdin: stdin, Stdout: cli.NewOutput(stdout), Stderr: stderr, Getenv: getenv, Environ: os.Environ, Version: currentVersion()}
 	root := newRoot(p)
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
@@ -57,6 +59,6 @@ func newRoot(p *cli.Process) *cobra.Command {
 	cli.CompleteFlag(root, "config", cli.AnyFile)
 	root.CompletionOptions.SetDefaultShellCompDirective(cobra.ShellCompDirectiveNoFileComp)
 	root.AddCommand(serve.Command(p), serve.StopCommand(p), bridge.Command(p), ask.Command(p), sessions.Command(p), hud.Command(p), settings.Command(p),
-		token.Command(p), login.Command(p), login.LogoutCommand(p), replay.Command(p), doctor.Command(p), newVersion(p), cli.ExitCodesTopic())
+		token.Command(p), mcp.Command(p), login.Command(p), login.LogoutCommand(p), replay.Command(p), doctor.Command(p), newVersion(p), cli.ExitCodesTopic())
 	return root
 }

@@ -110,6 +110,8 @@ func (h *Host) remove(id identity, s *server, u *use) {
 func (h *Host) reach(d servers.Definition, at servers.Place) func(*inbox) (link, error) {
 	return func(in *inbox) (link, error) {
 		switch {
+		case d.Fault != "":
+			return nil, errors.New(d.Fault)
 		case d.Command != "":
 			return startStdio(h.start, commandOf(d, at), in, h.limits)
 		case d.URL != "":

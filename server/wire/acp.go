@@ -143,6 +143,7 @@ func NewInitializeResult(a Agent) InitializeResult {
 	}
 	c := &result.AgentCapabilities
 	c.LoadSession = true
+	c.MCPCapabilities.HTTP = true
 	c.PromptCapabilities.Image, c.PromptCapabilities.EmbeddedContext = true, true
 	c.Meta.Strata = Extensions{
 		Version: a.Version, Methods: a.Methods, Notifications: []string{MethodEvent, MethodServerEvent},
@@ -161,9 +162,9 @@ func (p SessionParams) Session() string { return p.SessionID }
 
 // FolderParams are the folders that a session works in.
 type FolderParams struct {
-	CWD        string            `json:"cwd" need:"content"`
-	Further    []string          `json:"additionalDirectories"`
-	MCPServers []json.RawMessage `json:"mcpServers"`
+	CWD        string     `json:"cwd" need:"content"`
+	Further    []string   `json:"additionalDirectories"`
+	MCPServers MCPServers `json:"mcpServers"`
 }
 
 // Record returns a new session in these folders. check returns the cleaned path of a folder, or an error that is a

@@ -39,6 +39,8 @@ type ServerInfo struct {
 	Limits      Limits    `json:"limits"`
 	Connections int       `json:"connections"`
 	Loaded      int       `json:"sessionsInMemory"`
+
+	MCPServers []MCPServer `json:"mcpServers"` // by name
 }
 
 // Address tells how an editor connects: by the server file, or with the address and the token.
@@ -68,9 +70,10 @@ type Limits struct {
 	RetentionSec  int64 `json:"retentionSeconds"`
 }
 
-// ServerEvent is a notification _strata/server/event: the newest state of one session, or the counts.
+// ServerEvent is a notification _strata/server/event: the newest state of one session, the counts, or that
+// the MCP servers in the server's info have changed.
 type ServerEvent struct {
-	Type    string       `json:"type"` // created, renamed, state, deleted, counts, reset
+	Type    string       `json:"type"` // created, renamed, state, deleted, counts, mcp_servers, reset
 	ID      string       `json:"sessionId,omitempty"`
 	State   string       `json:"state,omitempty"`
 	Session *SessionInfo `json:"session,omitempty"`

@@ -52,10 +52,10 @@ type (
 		ToolKind string          `json:"kind,omitempty"`
 		Status   string          `json:"status"`
 		Input    json.RawMessage `json:"rawInput,omitempty"`
-		Content  []any           `json:"content,omitempty"` // each a ToolContent or a ToolDiff
+		Content  []any           `json:"content,omitempty"` // each a ToolContent, a ToolDiff or a ToolTerminal
 
 		Locations []history.Location `json:"locations,omitempty"`
-		Meta      *CallMeta          `json:"_meta,omitempty"` // of an announcement, and of a call that Strata has ended
+		Meta      *CallMeta          `json:"_meta,omitempty"` // of an announcement, of output, and of a call that Strata has ended
 	}
 
 	// CallMeta is the part of a tool call that ACP does not define.
@@ -63,7 +63,13 @@ type (
 		Strata struct {
 			MessageID string              `json:"messageId,omitempty"` // of the message with the call
 			Outcome   history.CallOutcome `json:"outcome,omitempty"`
+			Output    *OutputMeta         `json:"output,omitempty"` // of a running call, of which the content is the newest output
 		} `json:"strata"`
+	}
+
+	// OutputMeta is the place of a running call's content in all that the call has put out.
+	OutputMeta struct {
+		End int64 `json:"end"` // size of all output so far, in bytes: the content ends there
 	}
 
 	// PlanUpdate is what the model plans to do.
@@ -76,6 +82,12 @@ type (
 	ToolContent struct {
 		Type    string       `json:"type"`
 		Content ContentBlock `json:"content"`
+	}
+
+	// ToolTerminal is a terminal of the client in which a call runs.
+	ToolTerminal struct {
+		Type string `json:"type"`
+		ID   string `json:"terminalId"`
 	}
 
 	// ToolDiff is a hunk of a file that a call changes, or would change.
@@ -161,6 +173,7 @@ const EventUnsubscribed events.Kind = "unsubscribed"
 type Encoder struct {
 	SessionID, Epoch string
 	Client           Capabilities
+	Identity         any            // of the client: its terminals are its own
 	Models           func() []Model // on offer, for the session's options
 
 	buf []byte // of the last chunk
@@ -219,7 +232,7 @@ func (c *Encoder) update(e *events.Event) (update any, ok bool) {
 	case events.Mode:
 		return ModeUpdate{Kind: "current_mode_update", Current: e.Text}, true
 	case events.CallUpdate:
-		return callUpdate(e.Data.(tools.Progress)), true
+		return c.callUpdate(e.Data.(tools.Progress)), true
 	case events.Plan:
 		return PlanUpdate{Kind: "plan", Entries: e.Data.(events.PlanInfo).Entries}, true
 	case events.CompactionUpdate:
@@ -289,6 +302,24 @@ func callUpdate(p tools.Progress) ToolCallUpdate {
 		update.Content = toolContents(p.Result.Content)
 	}
 	update.Content = withDiffs(p.Diffs, update.Content)
+	return update
+}
+
+// callUpdate is callUpdate with what the call puts out: for the client that owns the terminal in which the call runs this
+// terminal, for others the newest part as text until there is a result.
+func (c *Encoder) callUpdate(p tools.Progress) ToolCallUpdate {
+	update := callUpdate(p)
+	switch o := p.Output; {
+	case o == nil:
+	case o.Terminal != nil && o.Terminal.Owner != nil && o.Terminal.Owner == c.Identity:
+		update.Content = []any{ToolTerminal{Type: "terminal", ID: o.Terminal.ID}}
+	case p.Result == nil:
+		update.Meta = new(CallMeta)
+		update.Meta.Strata.Output = &OutputMeta{End: o.End}
+		if o.Text != "" {
+			update.Content = []any{ToolContent{Type: "content", Content: textBlock(o.Text)}}
+		}
+	}
 	return update
 }
 

@@ -121,9 +121,14 @@ func ruleError(text string, err error) error {
 var toolName = lazy.Regexp(`^[A-Za-z0-9_-]{1,64}$`)
 
 func parse(text string) (Rule, error) {
-	if len(text) > MaxRule {
-		return Rule{}, fmt.Errorf("%d bytes exceeds the limit of %d", len(text), MaxRule)
+	rule, err := parseText(text)
+	if size := max(len(text), len(rule.String())); size > MaxRule {
+		return Rule{}, fmt.Errorf("%d bytes exceeds the limit of %d", size, MaxRule)
 	}
+	return rule, err
+}
+
+func parseText(text string) (Rule, error) {
 	tool, line, hasLine := strings.Cut(text, "(")
 	switch {
 	case !toolName().MatchString(tool):
@@ -251,7 +256,8 @@ func (r Rule) allows(c *Call) bool {
 }
 
 // denies reports whether the rule denies a call. A rule for commands denies each line in which its words are a part, in
-// whatever quotes and behind whatever operator, so it denies more than it says.
+// whatever quotes, behind whatever operator and with options between them, so it denies more than it says. It cannot deny what
+// a line composes while it runs.
 func (r Rule) denies(c *Call) bool {
 	switch {
 	case r.tool != c.Tool:

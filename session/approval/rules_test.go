@@ -31,12 +31,13 @@ func TestParseRules(t *testing.T) {
 
 func TestWrongRules(t *testing.T) {
 	for text, want := range map[string]string{
-		"":                           "must begin with the name of a tool",
-		"edit file":                  "must begin with the name of a tool",
-		" edit_file":                 "must begin with the name of a tool",
-		"edit_file*":                 "must begin with the name of a tool",
-		strings.Repeat("x", 65):      "must begin with the name of a tool",
-		strings.Repeat("x", 5000):    "5000 bytes exceeds the limit of 4096",
+		"":                        "must begin with the name of a tool",
+		"edit file":               "must begin with the name of a tool",
+		" edit_file":              "must begin with the name of a tool",
+		"edit_file*":              "must begin with the name of a tool",
+		strings.Repeat("x", 65):   "must begin with the name of a tool",
+		strings.Repeat("x", 5000): "5000 bytes exceeds the limit of 4096",
+		"run_command(\"" + strings.Repeat("\xff", 2000) + "\")": "6015 bytes exceeds the limit of 4096",
 		"edit_file(a.go)":            "only run_command has a command",
 		"run_command(go test":        "must end with )",
 		"run_command(go test) x":     "must end with )",
@@ -111,7 +112,7 @@ func TestARuleAllowsOnlyTheSimpleCommand(t *testing.T) {
 	allows := func(line string) bool {
 		return (&Policy{Session: rules}).Decide(&Call{Tool: CommandTool, Effect: RunsCommand, Command: line}).Verdict == Allowed
 	}
-	for _, line := range []string{"go test", "go test ./...", "go  test\t./... -run 'Test A' -v", "go test *", "go vet ./..."} {
+	for _, line := range []string{"go test", "go test ./...", "go  test\t./... -run 'Test A' -v", "go test ./*", "go vet ./..."} {
 		if !allows(line) {
 			t.Errorf("%q is not allowed", line)
 		}

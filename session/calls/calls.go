@@ -69,7 +69,7 @@ func (t *Told) BrokenOff(turn string) (ended []events.Event) {
 }
 
 func update(turn string, p tools.Progress) events.Event {
-	return events.Event{Kind: events.CallUpdate, Turn: turn, Data: p}
+	return events.Event{Kind: events.CallUpdate, Turn: turn, Data: p, Call: p.CallID, Passing: p.Output != nil && p.Result == nil}
 }
 
 // MessageStored notes that the message with the announced calls is in the transcript.

@@ -28,6 +28,9 @@ const (
 // event of the session with the sequence number after, if the client receives it, and before later ones; 0 stands for no
 // event. The errors are those below, or the cause of ctx.
 type Client interface {
+	// Identity distinguishes the client from others in what outlives it: it keeps nothing of the client in memory.
+	Identity() any
+
 	// Can reports whether the editor has said that it serves requests of this group.
 	Can(Capability) bool
 
@@ -128,6 +131,9 @@ func (c *Choice) Remove(client Client) {
 func (c *Choice) drop(client Client) {
 	c.clients = slices.DeleteFunc(c.clients, func(other Client) bool { return other == client })
 }
+
+// Serving returns the client that sent the running turn's prompt or joined it last, nil if there is none or it is gone.
+func (c *Choice) Serving() Client { return c.serving }
 
 // For returns the client that serves a group of requests: the one that sent the running turn's prompt or joined it last.
 // If that is gone, another subscribed one with the capability takes its place. It returns nil if there is none; the server

@@ -70,6 +70,13 @@ func TestChoice(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var c Choice
 			test.steps(&c)
+			serving, _ := c.Serving().(*editor)
+			if want := map[string]*editor{
+				"the prompting one": other, "the prompting one cannot": page, "the prompting one can in part": reader, "joined last": other,
+				"joined by one that cannot": page, "joined again": reader, "another one is gone": reader, "the next turn is of somebody else": other,
+			}[name]; serving != want {
+				t.Errorf("serving: %v, want %v", serving, want)
+			}
 			for capability, want := range map[Capability]*editor{ReadFiles: test.read, WriteFiles: test.write} {
 				got, _ := c.For(capability).(*editor)
 				if got != want {

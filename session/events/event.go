@@ -61,8 +61,8 @@ func (k Kind) delta() bool { return k == Thought || k == Text }
 
 // Event is one entry of a session's event log, as a cursor delivers it.
 type Event struct {
-	// First and Seq are the sequence numbers that the event covers. They differ where deltas were merged, and where
-	// earlier events were not for the subscriber. Both are 0 for an event that a cursor makes from the transcript.
+	// First and Seq are the sequence numbers that the event covers. They differ where deltas were merged, where passing
+	// events are gone, and where earlier events were not for the subscriber. Both are 0 for an event that a cursor makes from the transcript.
 	First, Seq uint64
 
 	Kind    Kind
@@ -71,7 +71,12 @@ type Event struct {
 	Role    history.Role
 	Text    string
 	Block   *history.Block
-	Data    any // payload, immutable, marshals to a JSON object
+	Data    any // payload, immutable, marshals to a JSON object; its Size, if it has one, counts towards the log's limit
+
+	// Call is the tool call of which the event tells the whole state; empty for none. The next event of the call takes the
+	// place of a Passing one: subscribers that have not received it yet do not.
+	Call    string
+	Passing bool
 
 	Origin  *Identity // of the subscriber that caused the event and does not receive it; nil for none
 	Settled int64     // transcript position up to which a subscriber has everything after this event
@@ -112,8 +117,11 @@ func (e *Event) size() int {
 			n += len(e.Block.Content[i].Text) + len(e.Block.Content[i].Data)
 		}
 	}
+	if data, ok := e.Data.(interface{ Size() int }); ok {
+		n += data.Size()
+	}
 	return n
 }
 
-// eventOverhead is the size in bytes of an event without its text: the struct and its payload.
+// eventOverhead is the size in bytes of an event without its text: the struct and a payload without a Size.
 const eventOverhead = 192

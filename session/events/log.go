@@ -1,6 +1,7 @@
 package events
 
 import (
+	"sort"
 	"strings"
 	"sync"
 )
@@ -13,22 +14,26 @@ const (
 
 // eventLog keeps a session's newest events. The mailbox appends; cursors read from the goroutines of their connections.
 // Its lock is a leaf: nothing is called while the lock is held.
+//
+// Each event covers the sequence numbers after the one before it, its own last. It covers more than its own once a passing
+// event before it has been removed.
 type eventLog struct {
 	maxEvents, maxBytes int
 
-	mu     sync.Mutex
-	ring   []Event // grows up to maxEvents, then wraps
-	head   int     // index in ring of the oldest event
-	count  int
-	bytes  int
-	last   uint64 // sequence number of the newest event, 0 before the first
-	closed bool
+	mu      sync.Mutex
+	ring    []Event // grows up to maxEvents, then wraps
+	head    int     // index in ring of the oldest event
+	count   int
+	bytes   int
+	last    uint64            // sequence number of the newest event, 0 before the first
+	passing map[string]uint64 // sequence numbers of the passing events, by call
+	closed  bool
 
 	progress progress // of a subscriber that has received all events
 }
 
 func newEventLog(maxEvents, maxBytes int) *eventLog {
-	return &eventLog{maxEvents: maxEvents, maxBytes: maxBytes}
+	return &eventLog{maxEvents: maxEvents, maxBytes: maxBytes, passing: make(map[string]uint64)}
 }
 
 // start sets the transcript position before the first event.
@@ -46,21 +51,62 @@ func (l *eventLog) append(e Event) uint64 {
 	e.First, e.Seq = l.last, l.last
 	e.was = l.progress
 	l.progress.note(&e)
+	l.replace(&e)
 	for l.count > 0 && (l.count == l.maxEvents || l.bytes+e.size() > l.maxBytes) {
 		l.drop()
 	}
 	if l.count == len(l.ring) {
 		l.grow()
 	}
-	l.ring[(l.head+l.count)%len(l.ring)] = e
+	*l.at(l.count) = e
 	l.count++
 	l.bytes += e.size()
 	return l.last
 }
 
+// replace removes the passing event of the call that e tells of, and notes e if it is one itself.
+func (l *eventLog) replace(e *Event) {
+	if e.Call == "" {
+		return
+	}
+	if passed, ok := l.passing[e.Call]; ok {
+		l.remove(l.find(passed), e)
+	}
+	delete(l.passing, e.Call)
+	if e.Passing {
+		l.passing[e.Call] = e.Seq
+	}
+}
+
+// at returns the event at an index, from the oldest one.
+func (l *eventLog) at(i int) *Event { return &l.ring[(l.head+i)%len(l.ring)] }
+
+// find returns the index of the event that covers a sequence number, which must be one of the log.
+func (l *eventLog) find(seq uint64) int {
+	return sort.Search(l.count, func(i int) bool { return l.at(i).Seq >= seq })
+}
+
+// remove removes the event at an index. The one after it covers its sequence numbers: next, if it is the newest one.
+func (l *eventLog) remove(i int, next *Event) {
+	l.bytes -= l.at(i).size()
+	if i+1 < l.count {
+		next = l.at(i + 1)
+	}
+	next.First = l.at(i).First
+	for ; i+1 < l.count; i++ {
+		*l.at(i) = *l.at(i + 1)
+	}
+	*l.at(i) = Event{}
+	l.count--
+}
+
 func (l *eventLog) drop() {
-	l.bytes -= l.ring[l.head].size()
-	l.ring[l.head] = Event{}
+	oldest := l.at(0)
+	l.bytes -= oldest.size()
+	if oldest.Passing {
+		delete(l.passing, oldest.Call)
+	}
+	*oldest = Event{}
 	l.head = (l.head + 1) % len(l.ring)
 	l.count--
 }
@@ -68,7 +114,7 @@ func (l *eventLog) drop() {
 func (l *eventLog) grow() {
 	bigger := make([]Event, min(max(4, len(l.ring)+len(l.ring)/2), l.maxEvents))
 	for i := range l.count {
-		bigger[i] = l.ring[(l.head+i)%len(l.ring)]
+		bigger[i] = *l.at(i)
 	}
 	l.ring, l.head = bigger, 0
 }
@@ -84,7 +130,7 @@ func (l *eventLog) end() uint64 {
 func (l *eventLog) reaches(after uint64) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return after <= l.last && after+uint64(l.count) >= l.last
+	return after == l.last || after < l.last && l.at(0).First <= after+1
 }
 
 // progressAt returns the progress of a subscriber that has received every event up to a sequence number, which the log
@@ -114,20 +160,21 @@ const (
 	readClosed           // the log ended before
 )
 
-// read returns the event with a sequence number. Without one, state says why.
+// read returns the event that covers a sequence number, from there on. Without one, state says why.
 func (l *eventLog) read(seq uint64) (e Event, state readState) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	switch oldest := l.last - uint64(l.count) + 1; {
+	switch {
 	case seq > l.last && l.closed:
 		return Event{}, readClosed
 	case seq > l.last:
 		return Event{}, readNone
-	case seq < oldest:
+	case l.count == 0 || seq < l.at(0).First:
 		return Event{}, readBehind
-	default:
-		return l.ring[(l.head+int(seq-oldest))%len(l.ring)], readEvent
 	}
+	e = *l.at(l.find(seq))
+	e.First = seq
+	return e, readEvent
 }
 
 // readRun returns the event with a sequence number, merged with the adjacent deltas after it that continue the same

@@ -30,6 +30,8 @@ type Host interface {
 	Running() string
 	// Store returns the work that stores a change under the name of the operation, and then runs then on the mailbox.
 	Store(what string, change history.Change, then func()) mailbox.Work
+	// FoldersChanged records that the folders of the session have changed.
+	FoldersChanged()
 	// Reconsider decides again on the call that waits for an approval.
 	Reconsider()
 	// TellUsage sends subscribers the use of the window.
@@ -179,4 +181,5 @@ func (c *Changes) useFolders(opened workspace.Folders) {
 	if c.workspace.Roots() == nil {
 		own.FolderNotice = "Cannot open the session folder " + clip.Name(own.Record.CWD) + "; files are unavailable. If the folder has moved, open the session with the new one."
 	}
+	c.host.FoldersChanged()
 }

@@ -23,6 +23,8 @@ type Definition struct {
 	Headers []Header
 
 	Trusted bool // by the user's configuration: calls of its tools do not ask
+
+	Fault string // why the server cannot be started, for the user; empty for none
 }
 
 // Header is a header of all requests to a server over HTTP.

@@ -3,9 +3,7 @@ package toolbox
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"strings"
 
 	"strata/history"
 	"strata/session/clients"
@@ -52,59 +50,13 @@ func (b *Toolbox) runner(name string) func(context.Context, tools.Input) (tools.
 			return tools.Result{}, ctx.Err()
 		}
 		if err == nil {
-			r.Content, err = shown(r.Content)
+			if r.Content, err = content.Output(r.Content); err != nil {
+				err = fmt.Errorf("%w: %w", clients.ErrInvalid, err)
+			}
 		}
 		if err != nil {
 			return tools.Failed("%s failed: %v", name, err), nil
 		}
 		return tools.Result{Content: r.Content, IsError: r.IsError}, nil
 	}
-}
-
-// The bounds of a result's pictures.
-const (
-	maxPictures = 4
-	maxPicture  = 5 << 20 // bytes
-)
-
-// noOutput is the text of a result without content: providers refuse a result that says nothing.
-const noOutput = "(no output)"
-
-// shown returns the content of a result as the model gets it. The error wraps clients.ErrInvalid.
-func shown(blocks []history.Block) (content []history.Block, err error) {
-	pictures := 0
-	for i := range blocks {
-		switch b := blocks[i]; b.Type {
-		case history.BlockText:
-			if strings.TrimSpace(b.Text) != "" {
-				content = append(content, history.Block{Type: history.BlockText, Text: b.Text})
-			}
-		case history.BlockImage:
-			if pictures++; pictures > maxPictures {
-				return nil, fmt.Errorf("%w: more than %d images", clients.ErrInvalid, maxPictures)
-			}
-			picture, err := pictureOf(&b)
-			if err != nil {
-				return nil, fmt.Errorf("%w: content[%d]: %w", clients.ErrInvalid, i, err)
-			}
-			content = append(content, picture)
-		default:
-			return nil, fmt.Errorf("%w: content[%d] is neither text nor an image", clients.ErrInvalid, i)
-		}
-	}
-	if len(content) == 0 {
-		content = []history.Block{{Type: history.BlockText, Text: noOutput}}
-	}
-	return content, nil
-}
-
-func pictureOf(b *history.Block) (history.Block, error) {
-	if len(b.Data) > maxPicture {
-		return history.Block{}, fmt.Errorf("%d bytes exceeds the limit of %d", len(b.Data), maxPicture)
-	}
-	one := []history.Block{{Type: history.BlockImage, Data: b.Data}}
-	if content.Identify(one); one[0].MIME == "" {
-		return history.Block{}, errors.New("not a PNG, JPEG, GIF or WebP, or damaged")
-	}
-	return one[0], nil
 }

@@ -1,8 +1,6 @@
 package toolbox
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -12,9 +10,9 @@ import (
 
 // The bounds of a declaration.
 const (
-	MaxDeclared    = tools.MaxTools - 16 // tools; the rest of a set is for the built-in ones
-	MaxDescription = 16 << 10            // bytes
-	MaxDeclaration = 512 << 10           // bytes of all names, descriptions and schemas
+	MaxDeclared    = tools.MaxTools - 16  // tools; the rest of a set is for the built-in ones
+	MaxDescription = tools.MaxDescription // bytes
+	MaxDeclaration = 512 << 10            // bytes of all names, descriptions and schemas
 )
 
 // Declared is a tool that a frontend offers.
@@ -45,7 +43,7 @@ func NewDeclaration(declared []Declared) (*Declaration, error) {
 			return nil, fmt.Errorf("[%d].name: %s is declared twice", i, one.Name)
 		}
 		d.tools = append(d.tools, one)
-		size += bytesOf(&one.Definition)
+		size += one.Size()
 	}
 	if size > MaxDeclaration {
 		return nil, fmt.Errorf(": %d bytes exceeds the limit of %d", size, MaxDeclaration)
@@ -56,9 +54,6 @@ func NewDeclaration(declared []Declared) (*Declaration, error) {
 func (d *Declaration) has(name string) bool {
 	return d != nil && slices.ContainsFunc(d.tools, func(t tools.Tool) bool { return t.Name == name })
 }
-
-// bytesOf returns the size of a definition.
-func bytesOf(d *tools.Definition) int { return len(d.Name) + len(d.Description) + len(d.Schema) }
 
 // tool returns the tool. The error begins with the member that is wrong.
 func (d *Declared) tool() (tools.Tool, error) {
@@ -73,27 +68,10 @@ func (d *Declared) tool() (tools.Tool, error) {
 	case !d.Kind.Valid():
 		return fail(".kind: %q is unknown; the kinds are %s", clip.Name(string(d.Kind)), tools.KindNames())
 	}
-	if _, err := tools.ParseSchema(d.Schema); err != nil {
+	definition := d.Definition
+	var err error
+	if definition.Schema, err = tools.SortedSchema(d.Schema); err != nil {
 		return fail(".inputSchema%w", err)
 	}
-	definition := d.Definition
-	definition.Schema = sorted(d.Schema)
 	return tools.Tool{Definition: definition, Kind: d.Kind, ReadOnly: d.ReadOnly}, nil
-}
-
-// sorted returns valid JSON with the members of objects sorted by name: not all frontends write equal schemas as equal bytes.
-func sorted(raw json.RawMessage) json.RawMessage {
-	d := json.NewDecoder(bytes.NewReader(raw))
-	d.UseNumber()
-	var v any
-	if err := d.Decode(&v); err != nil {
-		panic(err) // it was parsed before
-	}
-	var out bytes.Buffer
-	e := json.NewEncoder(&out)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		panic(err) // it was decoded from JSON
-	}
-	return bytes.TrimSpace(out.Bytes())
 }

@@ -1,4 +1,4 @@
-// Package toolbox owns the tools of a session: the built-in ones, and those that a frontend has declared.
+// Package toolbox owns the tools of a session: the built-in ones, those that a frontend has declared, and those of MCP servers.
 //
 // It must never know how a call reaches a frontend, and never store a declaration: that lives in memory.
 package toolbox
@@ -20,6 +20,7 @@ import (
 type Toolbox struct {
 	mailbox *mailbox.Mailbox
 	newest  func() uint64 // sequence number of the newest event
+	servers Servers
 
 	frontend Frontend     // that declared; nil: it has left, or nothing was declared
 	declared *Declaration // nil: none
@@ -28,9 +29,16 @@ type Toolbox struct {
 	withdrawn []string   // names of tools in it that are no longer there
 }
 
-// New returns a toolbox without tools. newest returns the sequence number of the session's newest event.
-func New(m *mailbox.Mailbox, newest func() uint64) *Toolbox {
-	return &Toolbox{mailbox: m, newest: newest, set: new(tools.Set)}
+// Servers are the MCP servers of a session. They belong to the session's mailbox.
+type Servers interface {
+	// Tools returns the tools that the servers offer, at most room, whose schemas are valid. Their names are valid, differ, and
+	// are not taken.
+	Tools(room int, taken func(name string) bool) []tools.Tool
+}
+
+// New returns a toolbox without tools. newest returns the sequence number of the session's newest event. servers may be nil.
+func New(m *mailbox.Mailbox, newest func() uint64, servers Servers) *Toolbox {
+	return &Toolbox{mailbox: m, newest: newest, servers: servers, set: new(tools.Set)}
 }
 
 // Offer is the tools that a frontend declares, and the frontend that runs them.
@@ -68,13 +76,14 @@ func (b *Toolbox) Open(builtIn []tools.Tool) *tools.Set {
 			present = append(present, t)
 		}
 	}
+	present = append(present, b.offered(present)...)
 	gone := b.gone(present)
 	if tooLarge(present, gone) {
 		gone = nil
 	}
 	set, err := b.set.With(slices.Concat(present, gone)...)
 	if err != nil {
-		panic(err) // declarations were checked
+		panic(err) // declarations were checked, and servers offer what is valid
 	}
 	b.set, b.withdrawn = set, nil
 	for i := range gone {
@@ -84,6 +93,16 @@ func (b *Toolbox) Open(builtIn []tools.Tool) *tools.Set {
 		return nil
 	}
 	return set
+}
+
+// offered returns the tools of MCP servers, beside those that the session has.
+func (b *Toolbox) offered(present []tools.Tool) []tools.Tool {
+	if b.servers == nil {
+		return nil
+	}
+	return b.servers.Tools(tools.MaxTools-len(present), func(name string) bool {
+		return tools.IsBuiltIn(name) || slices.ContainsFunc(present, func(t tools.Tool) bool { return t.Name == name })
+	})
 }
 
 // gone returns the tools of the set that are not among those that are present, as tools that say so.
@@ -105,7 +124,7 @@ func tooLarge(present, gone []tools.Tool) bool {
 	size := 0
 	all := slices.Concat(present, gone)
 	for i := range all {
-		size += bytesOf(&all[i].Definition)
+		size += all[i].Size()
 	}
 	return len(all) > tools.MaxTools || size > most
 }

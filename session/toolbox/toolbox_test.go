@@ -75,7 +75,7 @@ func TestTheLargestDeclaration(t *testing.T) {
 	for i := range MaxDeclared {
 		all = append(all, declared(fmt.Sprint("tool_", i)))
 	}
-	b := New(nil, nil)
+	b := New(nil, nil, nil)
 	b.Declare(&Offer{Tools: declaration(t, all...)})
 	var builtIn []tools.Tool
 	for i := range tools.MaxTools - MaxDeclared {
@@ -112,7 +112,7 @@ func namesOf(b *Toolbox) (all []string, withdrawn []string) {
 
 // The set has the built-in tools of the turn, those declared, and those that are gone since a request had them.
 func TestTheSetOfATurn(t *testing.T) {
-	b := New(nil, nil)
+	b := New(nil, nil, nil)
 	plan := []tools.Tool{tools.UpdatePlan()}
 	offer := func(names ...string) *Offer {
 		var all []Declared
@@ -151,7 +151,7 @@ func TestTheSetOfATurn(t *testing.T) {
 func TestWithdrawnToolsAreBounded(t *testing.T) {
 	for name, size := range map[string]int{"number": 0, "bytes": MaxDescription} {
 		t.Run(name, func(t *testing.T) {
-			b := New(nil, nil)
+			b := New(nil, nil, nil)
 			for turn := range 60 {
 				var all []Declared
 				for i := range 20 {

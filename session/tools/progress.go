@@ -31,6 +31,24 @@ type Progress struct {
 	Result *Result        // nil until the call has one
 }
 
+// Size returns the size of what clients are shown, in bytes.
+func (p Progress) Size() int {
+	n := len(p.Title) + len(p.Input)
+	for i := range p.Diffs {
+		n += p.Diffs[i].Size()
+	}
+	if p.Output != nil {
+		n += len(p.Output.Text)
+	}
+	if p.Result == nil {
+		return n
+	}
+	for i := range p.Result.Content {
+		n += len(p.Result.Content[i].Text) + len(p.Result.Content[i].Data)
+	}
+	return n
+}
+
 // ShownInput returns the arguments of a call as clients are shown them: JSON, or as a string if they are not JSON; nil for
 // none.
 func ShownInput(args string) json.RawMessage {
@@ -60,6 +78,7 @@ func (p *Progress) Shown() *history.CallShown {
 	}
 	return shown
 }
+
 func (s *Step) progress(c *stepCall) Progress {
 	p := Progress{CallID: c.block.CallID, Status: Pending, Kind: KindOther, Description: Description{Title: c.block.Name}, Output: c.output, Result: c.result}
 	p.Input = ShownInput(c.block.Args)

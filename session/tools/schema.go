@@ -63,6 +63,27 @@ func ParseSchema(raw json.RawMessage) (*Schema, error) {
 	return s, nil
 }
 
+// SortedSchema returns the schema of a tool's input with the members of objects sorted by name: not all programs write equal
+// schemas as equal bytes. The error is that of ParseSchema.
+func SortedSchema(raw json.RawMessage) (json.RawMessage, error) {
+	if _, err := ParseSchema(raw); err != nil {
+		return nil, err
+	}
+	v, err := decodeValue(string(raw))
+	if err != nil {
+		return nil, errors.New(": must be valid JSON")
+	}
+	var out bytes.Buffer
+	e := json.NewEncoder(&out)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return nil, errors.New(": must be valid JSON")
+	}
+	sorted := bytes.TrimSpace(out.Bytes())
+	_, err = ParseSchema(sorted) // characters that JSON escapes make it longer
+	return sorted, err
+}
+
 var jsonTypes = []string{"object", "array", "string", "integer", "number", "boolean", "null"}
 
 func parseSchema(raw json.RawMessage, depth int) (*Schema, error) {

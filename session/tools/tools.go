@@ -57,11 +57,18 @@ type Definition struct {
 	Schema      json.RawMessage `json:"inputSchema"` // JSON schema of its input, an object
 }
 
+// Size returns the bytes of the definition.
+func (d *Definition) Size() int { return len(d.Name) + len(d.Description) + len(d.Schema) }
+
 // Tool is a tool that a model can call.
 type Tool struct {
 	Definition
 	Kind     Kind
 	ReadOnly bool // it changes nothing
+
+	// Check returns what is wrong with an input that the schema admits, in words for the model: "command is empty".
+	// nil admits all.
+	Check func(input json.RawMessage) error
 
 	// Command returns the command line that a call runs, as rules for commands see it. It is nil for a tool that runs none.
 	Command func(input json.RawMessage) string
@@ -121,7 +128,7 @@ const MaxShownOutput = 4 << 10
 
 // Terminal is a terminal of a client.
 type Terminal struct {
-	Owner any // the client; comparable
+	Owner any // identity of the client, comparable: it must not keep the client in memory
 	ID    string
 }
 
@@ -169,8 +176,11 @@ type Set struct {
 	schemas []*Schema
 }
 
-// MaxTools is the maximum number of tools in a set.
-const MaxTools = 256
+// The bounds of a set.
+const (
+	MaxTools       = 256      // in a set
+	MaxDescription = 16 << 10 // bytes of a description that comes from outside
+)
 
 // toolName is a name that all providers accept.
 var toolName = lazy.Regexp(`^[A-Za-z0-9_-]{1,64}$`)
@@ -275,6 +285,11 @@ func (s *Set) Check(name, args string) (*Call, error) {
 	input, err := s.schemas[at].Check(args)
 	if err != nil {
 		return nil, fmt.Errorf("%s was not run: %w", name, err)
+	}
+	if check := s.tools[at].Check; check != nil {
+		if err := check(input); err != nil {
+			return nil, fmt.Errorf("%s was not run: %w", name, err)
+		}
 	}
 	return &Call{Tool: s.tools[at], Args: input}, nil
 }

@@ -12,12 +12,13 @@ import (
 	"strata/session/changing"
 	"strata/session/clients"
 	"strata/session/outlines"
+	"strata/session/shell"
 	"strata/session/tools"
 )
 
-// Tools returns the tools that read and change the workspace, as it is now, none without a folder. shown is what
-// the newest request shows, and lasting what the next one will show, too.
-func (w *Workspace) Tools(shown, lasting tools.Shown, editor Editor) []tools.Tool {
+// Tools returns the tools that read and change the workspace, as it is now, and run commands in it; none without a folder. shown
+// is what the newest request shows, and lasting what the next one will show, too.
+func (w *Workspace) Tools(shown, lasting tools.Shown, editor Editor, commands Commands) []tools.Tool {
 	if w.roots == nil {
 		return nil
 	}
@@ -27,11 +28,24 @@ func (w *Workspace) Tools(shown, lasting tools.Shown, editor Editor) []tools.Too
 		view.Symbols = symbols{w.roots, w.outlines}
 	}
 	writer := changing.NewEditorWriter(changing.DiskWriter{Roots: w.roots}, editor.writing, texts)
-	return append(tools.Reading(view), changing.Tools(writer, shown)...)
+	all := append(tools.Reading(view), changing.Tools(writer, shown)...)
+	if commands.Runner.IsOff() {
+		return all
+	}
+	return append(all, shell.Tool(shell.Services{
+		Roots: w.roots, Runner: commands.Runner, Editor: editor.running, Environment: commands.Environment, Secrets: commands.Secrets,
+	}))
 }
 
-// Editor returns the client that reads or writes files as its user sees them, nil for none, and the event that its request
-// follows. It is called for each file, and again with a client whose connection has ended.
+// Commands is how commands run in a workspace.
+type Commands struct {
+	Runner      shell.Runner
+	Environment func() []string // as of shell.Services
+	Secrets     []string        // names of variables that no command on this machine gets
+}
+
+// Editor returns the client that reads or writes files as its user sees them, or runs commands, nil for none, and the event that
+// its request follows. It is called for each file, and again with a client whose connection has ended.
 type Editor func(to clients.Capability, gone clients.Client) (editor clients.Client, after uint64)
 
 func (e Editor) reading(gone clients.Client) (clients.Client, uint64) {
@@ -40,13 +54,15 @@ func (e Editor) reading(gone clients.Client) (clients.Client, uint64) {
 func (e Editor) writing(gone clients.Client) (clients.Client, uint64) {
 	return e(clients.WriteFiles, gone)
 }
+func (e Editor) running() (clients.Client, uint64) { return e(clients.Terminals, nil) }
 
-// Guide returns the part of the system prompt about tools in the workspace, empty without a folder.
-func (w *Workspace) Guide(today time.Time) string {
+// Guide returns the part of the system prompt about tools in the workspace, empty without a folder. commands means that one of
+// them runs commands.
+func (w *Workspace) Guide(today time.Time, commands bool) string {
 	if w.roots == nil {
 		return ""
 	}
-	return tools.Guide(tools.Surroundings{Folder: w.roots.Folder(), Platform: runtime.GOOS, Git: w.IsRepository(), Date: today})
+	return tools.Guide(tools.Surroundings{Folder: w.roots.Folder(), Platform: runtime.GOOS, Git: w.IsRepository(), Commands: commands, Date: today})
 }
 
 // fileReader reads files as the editor shows them, else as a client gave them, else from disk.

@@ -46,7 +46,7 @@ func (e editorOf) WriteTextFile(_ context.Context, w clients.Write, after uint64
 // calling returns a function that calls a tool of a workspace and returns the text of its result.
 func calling(t *testing.T, w *Workspace, editor clients.Client) func(tool, args string) string {
 	t.Helper()
-	set, err := tools.NewSet(w.Tools(nil, nil, func(clients.Capability, clients.Client) (clients.Client, uint64) { return editor, 7 })...)
+	set, err := tools.NewSet(w.Tools(nil, nil, func(clients.Capability, clients.Client) (clients.Client, uint64) { return editor, 7 }, Commands{})...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,7 @@ import { spawn } from "node:child_process";
 import { readFile, writeFile } from "node:fs/promises";
 import { Readable, Writable } from "node:stream";
 import WebSocket from "ws";
+import { Terminals } from "./terminals.mjs";
 
 const patience = 120_000; // ms until something that must come is considered missing
 
@@ -22,11 +23,24 @@ export async function loadSDK(generation) {
 const paramsOf = {
   "session/update": "zSessionNotification", "session/request_permission": "zRequestPermissionRequest",
   "fs/read_text_file": "zReadTextFileRequest", "fs/write_text_file": "zWriteTextFileRequest",
+  "terminal/create": "zCreateTerminalRequest", "terminal/output": "zTerminalOutputRequest", "terminal/wait_for_exit": "zWaitForTerminalExitRequest",
+  "terminal/kill": "zKillTerminalRequest", "terminal/release": "zReleaseTerminalRequest",
 };
 const resultOf = {
   initialize: "zInitializeResponse", "session/new": "zNewSessionResponse", "session/load": "zLoadSessionResponse",
   "session/prompt": "zPromptResponse", "session/set_config_option": "zSetSessionConfigOptionResponse", "session/set_mode": "zSetSessionModeResponse",
 };
+
+// The functions of Terminals that serve requests.
+const terminalRequests = {
+  "terminal/create": "create", "terminal/output": "output", "terminal/wait_for_exit": "waitForExit", "terminal/kill": "kill", "terminal/release": "release",
+};
+
+// terminalMethods returns the functions of terminals as the older SDK names them.
+function terminalMethods(terminals) {
+  const names = { create: "createTerminal", output: "terminalOutput", waitForExit: "waitForTerminalExit", kill: "killTerminal", release: "releaseTerminal" };
+  return Object.fromEntries(Object.entries(names).map(([serve, name]) => [name, async (params) => terminals[serve](params)]));
+}
 
 // Editor is one connection. Its files are texts by path, which it shows; it answers an unknown path from the disk.
 export class Editor {
@@ -35,6 +49,7 @@ export class Editor {
   conversations = new Map(); // by session
   files = new Map();
   tools = new Map(); // functions that run the tools of this client, by name
+  terminals = new Terminals();
   questions = []; // of the server to the user: the parameters
   answers = []; // of the user to the next questions: ids of options, or results
   open = []; // questions without an answer: {id, answer, isCancelled}
@@ -45,9 +60,9 @@ export class Editor {
   #waiters = new Set();
 
   // capabilities are added to those of the editor.
-  constructor(sdk, target, { readsFiles = true, writesFiles = false, capabilities = {} } = {}) {
+  constructor(sdk, target, { readsFiles = true, writesFiles = false, runsCommands = false, capabilities = {} } = {}) {
     this.sdk = sdk;
-    this.capabilities = { fs: { readTextFile: readsFiles, writeTextFile: writesFiles }, terminal: false, ...capabilities };
+    this.capabilities = { fs: { readTextFile: readsFiles, writeTextFile: writesFiles }, terminal: runsCommands, ...capabilities };
     const { readable, writable } = target.url ? this.#socket(target) : this.#child(target);
     const into = new TransformStream({ transform: (frame, to) => (this.#record(frame), to.enqueue(frame)) });
     const out = new TransformStream({ transform: (frame, to) => (this.#note(frame), to.enqueue(frame)) });
@@ -80,7 +95,7 @@ export class Editor {
     const write = async (params) => (await this.write(params), {});
     const runTool = (params) => this.tools.get(params.name)(params);
     if (this.sdk.generation === "1") {
-      const client = { sessionUpdate: () => {}, readTextFile: read, writeTextFile: write, requestPermission: (params) => this.#permit(params), extMethod: (_, params) => runTool(params) };
+      const client = { ...terminalMethods(this.terminals), sessionUpdate: () => {}, readTextFile: read, writeTextFile: write, requestPermission: (params) => this.#permit(params), extMethod: (_, params) => runTool(params) };
       const agent = new this.sdk.acp.ClientSideConnection(() => client, stream);
       const methods = { initialize: "initialize", "session/new": "newSession", "session/load": "loadSession", "session/prompt": "prompt", "session/set_config_option": "setSessionConfigOption", "session/set_mode": "setSessionMode" };
       this.send = (method, params) => (methods[method] ? agent[methods[method]](params) : agent.extMethod(method, params));
@@ -89,6 +104,7 @@ export class Editor {
     }
     const app = this.sdk.acp.client({ name: "acp-check" }).onNotification("*", () => {});
     app.onRequest("session/request_permission", ({ params, signal }) => this.#permit(params, signal));
+    for (const [method, serve] of Object.entries(terminalRequests)) app.onRequest(method, ({ params }) => this.terminals[serve](params));
     app.onRequest("fs/write_text_file", ({ params }) => write(params));
     app.onRequest("fs/read_text_file", ({ params }) => read(params)).onRequest("_strata/tool/call", (params) => params, ({ params }) => runTool(params));
     const { agent } = app.connect(stream);
@@ -243,6 +259,14 @@ export class Editor {
   // fence returns when the server has answered a request that is sent now: its frames before that have come by then.
   fence() {
     return this.send("_acp-check.example/fence", {}).catch(() => {});
+  }
+
+  // about returns the methods of the requests and updates about a terminal, in their order.
+  about(terminalId) {
+    const created = this.frames.findIndex((f) => f.method === "terminal/create");
+    const shown = (f) => f.params?.update?.content?.some((part) => part.terminalId === terminalId);
+    const of = this.frames.slice(created).filter((f) => f.params?.terminalId === terminalId || shown(f));
+    return of.map((f) => (f.method === "session/update" ? f.params.update.status : f.method.replace("terminal/", "")));
   }
 
   // asked returns the requests for a file.

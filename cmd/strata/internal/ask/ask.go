@@ -158,12 +158,15 @@ func ask(ctx context.Context, p *cli.Process, prompt string, opt options) error 
 	show := newReply(p, opt.json)
 	approves := chooseApproval(ctx, p, approval.Mode(opt.mode), show)
 	defer approves.close()
-	client, err := connect.OpenWith(ctx, p, connect.Handlers{Notified: show.notified, Asked: approves.asked})
+	var agent json.RawMessage
+	client, err := connect.OpenWith(ctx, p, connect.Handlers{
+		Notified: show.notified, Asked: approves.asked, Initialized: func(result json.RawMessage) { agent = result },
+	})
 	if err != nil {
 		return err
 	}
 	defer client.Close()
-	handKeys(ctx, p, client)
+	handOver(ctx, p, client, agent)
 	session, err := openSession(ctx, client, opt)
 	if err != nil {
 		return err
@@ -197,12 +200,18 @@ func ask(ctx context.Context, p *cli.Process, prompt string, opt options) error 
 	return nil
 }
 
-// handKeys gives the server the keys of this environment that it lacks. Without them, the model may still reply.
-func handKeys(ctx context.Context, p *cli.Process, client *rpc.Client) {
+// handOver gives the server the keys of this environment that it lacks, and the environment for programs that run on the
+// user's behalf. Without them, the model may still reply.
+func handOver(ctx context.Context, p *cli.Process, client *rpc.Client, agent json.RawMessage) {
 	call := func(method string, params, result any) error { return client.Call(ctx, method, params, result) }
-	if _, err := connect.OfferKeys(call, p.Getenv); err != nil && ctx.Err() == nil {
-		fmt.Fprintf(p.Stderr, "strata: keys: %s\n", cli.Printable(err.Error()))
+	warn := func(subject string, err error) {
+		if err != nil && ctx.Err() == nil {
+			fmt.Fprintf(p.Stderr, "strata: %s: %s\n", subject, cli.Printable(err.Error()))
+		}
 	}
+	handed, err := connect.OfferKeys(call, p.Getenv)
+	warn("keys", err)
+	warn("environment", connect.OfferEnvironment(call, p, agent, handed.KeyEnv))
 }
 
 // promptBlocks returns the blocks of a prompt: a link for each file, then the text.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -17,6 +18,7 @@ import (
 
 	"strata/cmd/strata/internal/cli"
 	"strata/historystore"
+	"strata/internal/environment"
 	"strata/rpc"
 	"strata/server/access"
 )
@@ -25,14 +27,23 @@ import (
 type request struct {
 	ID     json.RawMessage `json:"id"`
 	Method string          `json:"method"`
+	Params struct {
+		Env map[string]string `json:"env"`
+	} `json:"params"`
 }
 
 func (r *request) response(result any) ([]byte, error) {
 	return json.Marshal(map[string]any{"jsonrpc": "2.0", "id": r.ID, "result": result})
 }
 
-// losing serves clients until they send a prompt: then it drops the connection.
-func losing(t *testing.T) http.HandlerFunc {
+// losing serves clients until they send a prompt: then it drops the connection. It sends the
+// requests before that to calls, and closes it.
+func losing(t *testing.T, calls chan<- request) http.HandlerFunc {
+	result := map[string]any{
+		"sessionId": "sess_1", "session": map[string]string{"cwd": "/"}, "epoch": "e", "seq": 0,
+		"providers":         []map[string]string{{"name": "mine", "keyEnv": "MINE_KEY", "key": "not_needed"}},
+		"agentCapabilities": map[string]any{"_meta": map[string]any{"strata": map[string]any{"methods": []string{"_strata/environment/offer"}}}},
+	}
 	return func(w http.ResponseWriter, r *http.Request) {
 		conn, err := websocket.Accept(w, r, &websocket.AcceptOptions{Subprotocols: []string{access.Subprotocol}})
 		if err != nil {
@@ -40,6 +51,7 @@ func losing(t *testing.T) http.HandlerFunc {
 			return
 		}
 		defer conn.CloseNow()
+		defer close(calls)
 		for {
 			_, frame, err := conn.Read(r.Context())
 			if err != nil {
@@ -49,7 +61,8 @@ func losing(t *testing.T) http.HandlerFunc {
 			if err := json.Unmarshal(frame, &req); err != nil || req.Method == "session/prompt" {
 				return
 			}
-			response, err := req.response(map[string]any{"sessionId": "sess_1", "session": map[string]string{"cwd": "/"}, "epoch": "e", "seq": 0})
+			calls <- req
+			response, err := req.response(result)
 			if err == nil {
 				err = conn.Write(r.Context(), websocket.MessageText, response)
 			}
@@ -70,19 +83,34 @@ func TestALostServerIsExplained(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer store.Close()
-	web := httptest.NewServer(losing(t))
+	calls := make(chan request, 100)
+	web := httptest.NewServer(losing(t, calls))
 	defer web.Close()
 	file := access.ServerFile{URL: web.URL, Token: access.NewToken(), PID: os.Getpid(), Database: db}
 	if err := access.WriteServerFile(filepath.Join(home, "strata", "server.json"), file); err != nil {
 		t.Fatal(err)
 	}
 	var out, notes bytes.Buffer
-	p := &cli.Process{Stdin: strings.NewReader(""), Stdout: &out, Stderr: &notes, Getenv: func(name string) string {
-		return map[string]string{"HOME": home, "XDG_STATE_HOME": home}[name]
-	}}
+	variables := map[string]string{"HOME": home, "XDG_STATE_HOME": home, "STRATA_LISTEN": "127.0.0.1:0", "MINE_KEY": "sk-1"}
+	p := &cli.Process{
+		Stdin: strings.NewReader(""), Stdout: &out, Stderr: &notes, Getenv: func(name string) string { return variables[name] },
+		Environ: func() []string { return environment.List(variables) },
+	}
 	err = ask(t.Context(), p, "hello", options{})
 	if err == nil || !strings.Contains(err.Error(), "`strata sessions show sess_1` prints the saved part") {
 		t.Errorf("%v", err)
+	}
+	var env map[string]string // before the session is opened
+	for call := range calls {
+		if call.Method == "session/new" {
+			break
+		}
+		if call.Method == "_strata/environment/offer" {
+			env = call.Params.Env
+		}
+	}
+	if want := map[string]string{"HOME": home, "XDG_STATE_HOME": home}; !maps.Equal(env, want) {
+		t.Errorf("the server was handed %v, want %v", env, want)
 	}
 }
 

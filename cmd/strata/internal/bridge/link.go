@@ -99,7 +99,7 @@ func (b *bridge) take(server *connect.Stream, frame []byte) (later func() error,
 	switch {
 	case e.IsResponse():
 		r := b.requests.find(e.ID)
-		if r != nil && r.Method == "initialize" && e.Result != nil {
+		if r != nil && r.Method == methodInitialize && e.Result != nil {
 			b.mu.Unlock()
 			e.Result = bytes.Clone(e.Result)
 			return func() error { return b.greeted(server, r, e) }, nil
@@ -155,7 +155,7 @@ func (b *bridge) answered(r *request, e rpc.Envelope) {
 	b.requests.answered(r)
 	switch {
 	case e.Result == nil:
-	case r.Method == "initialize":
+	case r.Method == methodInitialize:
 		b.greeting = r.Params
 	case r.Method == methodPrompt:
 		b.sessions.use(r.session)
@@ -166,13 +166,13 @@ func (b *bridge) answered(r *request, e rpc.Envelope) {
 	}
 }
 
-// greeted passes the response to initialize on, after the server has got the keys that it lacks. Until then the request
-// has no response.
+// greeted passes the response to initialize on, after the server has got the keys that it lacks and the environment.
+// Until then the request has no response.
 func (b *bridge) greeted(server *connect.Stream, r *request, e rpc.Envelope) error {
 	b.limit.Store(connect.FrameLimit(e.Result))
 	limit := time.AfterFunc(handshakeTime, func() { server.Close(closeNow, "") })
 	defer limit.Stop()
-	auth, err := b.handKeys(server)
+	auth, err := b.handOver(server, e.Result)
 	if err != nil {
 		return err
 	}
@@ -190,22 +190,28 @@ func (b *bridge) greeted(server *connect.Stream, r *request, e rpc.Envelope) err
 	return err
 }
 
-// handKeys gives the server the keys of the editor's environment that it lacks. It returns the authentication methods
-// that remain; nil if they have not changed. The error is one of the connection.
-func (b *bridge) handKeys(server *connect.Stream) (auth json.RawMessage, err error) {
-	handed, err := connect.OfferKeys(func(method string, params, result any) error {
-		return b.call(server, method, params, result)
-	}, b.Getenv)
+// handOver gives the server the keys of the editor's environment that it lacks, and the environment for programs that run
+// on the editor's behalf. agent is the server's result of initialize. handOver returns the authentication methods that
+// remain; nil if they have not changed. The error is one of the connection.
+func (b *bridge) handOver(server *connect.Stream, agent json.RawMessage) (auth json.RawMessage, err error) {
+	call := func(method string, params, result any) error { return b.call(server, method, params, result) }
+	handed, err := connect.OfferKeys(call, b.Getenv)
 	if len(handed.Variables) > 0 {
 		b.note("process %d, the server, has %s from this environment, in memory until it stops", server.PID, strings.Join(handed.Variables, ", "))
-	}
-	if err == nil {
-		return handed.AuthMethods, nil
 	}
 	if b.isOver(err) {
 		return nil, err
 	}
-	b.note("keys: %v", err)
+	if err != nil {
+		b.note("keys: %v", err)
+	}
+	err = connect.OfferEnvironment(call, b.Process, agent, handed.KeyEnv)
+	if b.isOver(err) {
+		return nil, err
+	}
+	if err != nil {
+		b.note("environment: %v", err)
+	}
 	return handed.AuthMethods, nil
 }
 

@@ -19,6 +19,7 @@ import (
 
 	"strata/cmd/strata/internal/cli"
 	"strata/historystore"
+	"strata/internal/environment"
 	"strata/internal/leak"
 	"strata/rpc"
 	"strata/server/access"
@@ -183,7 +184,10 @@ func newStage(t *testing.T, env map[string]string) *stage {
 func (s *stage) start() {
 	stdin, fromEditor := io.Pipe()
 	toEditor, stdout := io.Pipe()
-	p := &cli.Process{Stdin: stdin, Stdout: stdout, Stderr: s.log, Getenv: func(name string) string { return s.env[name] }}
+	p := &cli.Process{
+		Stdin: stdin, Stdout: stdout, Stderr: s.log, Getenv: func(name string) string { return s.env[name] },
+		Environ: func() []string { return environment.List(s.env) },
+	}
 	s.editor = play(s.t, rpc.NewLineStream(toEditor, fromEditor, toEditor, rpc.Limits{FrameBytes: 64 << 20}))
 	s.stdin, s.close = fromEditor, func() { fromEditor.Close() }
 	ctx, cancel := context.WithCancel(context.Background())

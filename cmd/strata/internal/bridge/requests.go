@@ -22,11 +22,14 @@ const (
 // repeated are the methods whose requests are sent again on the next connection. Repeating them has no further effect: a
 // prompt carries an id by which the server recognizes it.
 var repeated = []string{
-	"initialize", "authenticate", "session/list", "session/resume", "session/close", "session/set_config_option", "session/set_mode",
+	methodInitialize, "authenticate", "session/list", "session/resume", "session/close", "session/set_config_option", "session/set_mode",
 	methodPrompt,
 }
 
-const methodPrompt = "session/prompt"
+const (
+	methodInitialize = "initialize"
+	methodPrompt     = "session/prompt"
+)
 
 // message is a message to the server.
 type message struct {
@@ -110,6 +113,8 @@ type requests struct {
 	list []*request
 	kept int           // bytes of their frames
 	none chan struct{} // closed when there is none; nil without a waiter
+
+	greeted chan struct{} // closed when there is no initialize; nil without a waiter
 }
 
 // add adds a request. The server refuses a second request with an id that is in flight, and its response has no id.
@@ -180,10 +185,27 @@ func (q *requests) whenNone() <-chan struct{} {
 	return none
 }
 
+// whenGreeted returns a channel that is closed when there is no initialize without a response; nil if there is none.
+func (q *requests) whenGreeted() <-chan struct{} {
+	if q.greeted == nil && q.greets() {
+		q.greeted = make(chan struct{})
+	}
+	return q.greeted
+}
+
+// greets reports whether there is an initialize without a response.
+func (q *requests) greets() bool {
+	return slices.ContainsFunc(q.list, func(r *request) bool { return r.Method == methodInitialize })
+}
+
 func (q *requests) wake() {
 	if len(q.list) == 0 && q.none != nil {
 		close(q.none)
 		q.none = nil
+	}
+	if q.greeted != nil && !q.greets() {
+		close(q.greeted)
+		q.greeted = nil
 	}
 }
 

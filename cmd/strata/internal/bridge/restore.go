@@ -18,11 +18,11 @@ func (b *bridge) restore(server *connect.Stream, same bool) error {
 		return nil
 	}
 	var agent json.RawMessage
-	if err := b.call(server, "initialize", greeting, &agent); err != nil {
+	if err := b.call(server, methodInitialize, greeting, &agent); err != nil {
 		return err
 	}
 	b.limit.Store(connect.FrameLimit(agent))
-	if _, err := b.handKeys(server); err != nil {
+	if _, err := b.handOver(server, agent); err != nil {
 		return err
 	}
 	for i := range sessions {

@@ -195,13 +195,7 @@ func (b *bridge) refuse(e rpc.Envelope, fault *rpc.Error) error {
 func (b *bridge) send(ctx context.Context, m message) error {
 	for {
 		b.sending.Lock()
-		b.mu.Lock()
-		server, changed := b.server, b.changed
-		b.held = server == nil
-		if server != nil && m.request != nil {
-			b.requests.add(m.request)
-		}
-		b.mu.Unlock()
+		server, ready := b.accept(m)
 		if server != nil {
 			_ = server.WriteFrame(m.frame)
 			b.sending.Unlock()
@@ -209,15 +203,32 @@ func (b *bridge) send(ctx context.Context, m message) error {
 		}
 		b.sending.Unlock()
 		select {
-		case b.wanted <- struct{}{}:
-		default:
-		}
-		select {
-		case <-changed:
+		case <-ready:
 		case <-ctx.Done():
 			return ctx.Err()
 		}
 	}
+}
+
+// accept returns the connection for a message, whose request it adds. While there is none, it returns a channel that is
+// closed when there may be one. A request behind an initialize waits until the server has all that greeted hands over.
+func (b *bridge) accept(m message) (server *connect.Stream, ready <-chan struct{}) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if greeted := b.requests.whenGreeted(); greeted != nil && m.request != nil && m.request.Method != methodInitialize {
+		return nil, greeted
+	}
+	if b.held = b.server == nil; b.held {
+		select {
+		case b.wanted <- struct{}{}:
+		default:
+		}
+		return nil, b.changed
+	}
+	if m.request != nil {
+		b.requests.add(m.request)
+	}
+	return b.server, nil
 }
 
 // editorError is an error of writing to the editor, which ends the bridge.

@@ -18,8 +18,9 @@ type Process struct {
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
 	Getenv         func(string) string
-	ConfigFile     string // --config
-	Version        string // of this program
+	Environ        func() []string // os.Environ; nil: servers are not handed an environment
+	ConfigFile     string          // --config
+	Version        string          // of this program
 }
 
 // Load reads the configuration with the flags of a command; flags may be nil.

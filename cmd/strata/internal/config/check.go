@@ -24,6 +24,7 @@ func (l *loader) check() {
 	for _, name := range slices.Sorted(maps.Keys(l.Providers)) {
 		l.checkProvider("providers."+name, l.Providers[name])
 	}
+	l.checkMCPServers()
 	l.checkModel("model", l.Model)
 	l.checkModel("detection_model", l.DetectionModel)
 	l.checkModel("summary_model", l.SummaryModel)

@@ -6,6 +6,7 @@ package config
 
 import (
 	"reflect"
+	"slices"
 	"time"
 
 	"strata/server/access"
@@ -48,8 +49,11 @@ type Config struct {
 	Compaction Compaction `yaml:"compaction"`
 	Outlines   Outlines   `yaml:"outlines"`
 	Tools      Tools      `yaml:"tools"`
-	Timeouts   Timeouts   `yaml:"timeouts"`
-	Limits     Limits     `yaml:"limits"`
+
+	MCPServers map[string]*MCPServer `yaml:"mcp_servers" names:"mcpserver"`
+
+	Timeouts Timeouts `yaml:"timeouts"`
+	Limits   Limits   `yaml:"limits"`
 
 	origins map[string]Origin // of each value that is not the default, by dotted key
 }
@@ -147,8 +151,9 @@ type Outlines struct {
 
 // Tools configures what the model can do.
 type Tools struct {
-	Enabled  bool `yaml:"enabled" default:"true" doc:"Let the model read and search the folders of a session, and call the tools of clients."`
-	MaxSteps int  `yaml:"max_steps" default:"100" min:"1" doc:"Maximum number of calls of the model in one turn."`
+	Enabled  bool   `yaml:"enabled" default:"true" doc:"Let the model read and search the folders of a session, and call the tools of clients."`
+	Commands string `yaml:"commands" default:"any" oneof:"client any off" doc:"Where commands of the model run: client: only in terminals of the client; any: also in the server; off: nowhere."`
+	MaxSteps int    `yaml:"max_steps" default:"100" min:"1" doc:"Maximum number of calls of the model in one turn."`
 
 	Allow           []string      `yaml:"allow" allow:"allowing" doc:"Calls that run without asking, if they can change something."`
 	Deny            []string      `yaml:"deny" allow:"denying" doc:"Calls that are refused, also if another rule allows them."`
@@ -175,6 +180,18 @@ func Default() *Config {
 		c.Providers[kind].Kind, c.Providers[kind].APIKeyEnv = kind, key
 	}
 	return c
+}
+
+// KeyVariables returns the names of the environment variables that hold the API keys of providers, sorted.
+func (c *Config) KeyVariables() []string {
+	var names []string
+	for _, p := range c.Providers {
+		if p.APIKeyEnv != "" {
+			names = append(names, p.APIKeyEnv)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // Origin returns where the value of a dotted key came from.

@@ -198,6 +198,10 @@ func (l *loader) fillPaths(home string) error {
 		switch rule := s.tag.Get("allow"); rule {
 		case "path":
 			s.field.SetString(absolute(s.field.String(), base, home))
+		case "program":
+			if program := s.field.String(); strings.ContainsAny(program, "/"+string(filepath.Separator)) {
+				s.field.SetString(absolute(program, base, home))
+			}
 		case "folder":
 			for i := range s.field.Len() {
 				s.field.Index(i).SetString(absolute(s.field.Index(i).String(), base, home))

@@ -108,6 +108,7 @@ func keyTable() string {
 func example() *Config {
 	c := Default()
 	c.Providers, c.Models = map[string]*Provider{}, map[string]*Model{}
+	c.MCPServers = map[string]*MCPServer{}
 	for _, s := range c.all().members() {
 		switch s.name() {
 		case "providers":
@@ -118,6 +119,15 @@ func example() *Config {
 			}
 		case "models":
 			s.entry("provider/model")
+		case "mcp_servers":
+			for _, m := range s.entry("name").members() {
+				switch m.name() {
+				case "env":
+					m.entry("NAME")
+				case "headers":
+					m.entry("HEADER")
+				}
+			}
 		}
 	}
 	return c

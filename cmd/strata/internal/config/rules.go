@@ -24,7 +24,7 @@ type rule struct {
 var rules = map[string]rule{
 	"text":     {"text", hasNoNUL},
 	"path":     {"a path", hasNoNUL},
-	"line":     {"text of one line", func(s string) bool { return !strings.ContainsAny(s, "\r\n\x00") }},
+	"line":     {"text of one line", isLine},
 	"folder":   {"a folder's path", func(s string) bool { return strings.TrimSpace(s) != "" && hasNoNUL(s) }},
 	"listen":   {"an address such as 127.0.0.1:7717, [::1]:7717 or :7717", isListen},
 	"token":    {"a token: 64 hexadecimal digits or 43 characters of base64url", anyText},
@@ -32,7 +32,7 @@ var rules = map[string]rule{
 	"secret":   {"a pattern such as *.pem, private/ or .docker/config.json, ! before it for an exception, or default for the built-in patterns", func(s string) bool { return filecontext.CheckSecretPattern(s) == nil }},
 	"host":     {"a host such as strata.example or strata.example:8443", func(s string) bool { return access.CheckHost(s) == nil }},
 	"url":      {"an http or https address without user, query and fragment", isBaseURL},
-	"variable": {"the name of an environment variable such as ANTHROPIC_API_KEY (never the key itself)", matches(128, `[A-Za-z_][A-Za-z0-9_]*`)},
+	"variable": {"the name of an environment variable such as ANTHROPIC_API_KEY (never the key itself)", isVariable},
 	"status":   {"an HTTP status of an error, 400 to 599", matches(3, `[45][0-9][0-9]`)},
 	"model":    {"a model named provider/model, such as offline/digest", isModel},
 	"provider": {"a provider's name: lower-case letters, digits, '.', '-' and '_'", isProvider},
@@ -40,6 +40,13 @@ var rules = map[string]rule{
 	"allowing": {callRule, func(s string) bool { return faults["allowing"](s) == nil }},
 	"denying":  {callRule, func(s string) bool { return faults["denying"](s) == nil }},
 	"header":   {"a header's name: letters, digits and '-'", matches(64, `[A-Za-z0-9-]+`)},
+
+	"mcpserver":    {"a server's name: letters, digits, '.', '-' and '_'", matches(64, `[A-Za-z0-9._-]+`)},
+	"program":      {"a program: a path or a name", func(s string) bool { return strings.TrimSpace(s) != "" && hasNoNUL(s) }},
+	"mcpurl":       {"an http or https address without user and fragment", isMCPURL},
+	"envname":      {"the name of an environment variable: letters, digits and '_'", isVariable},
+	"template":     {"text, in which ${NAME} is an environment variable and $${ is ${", func(s string) bool { return hasNoNUL(s) && isTemplate(s) }},
+	"linetemplate": {"text of one line, in which ${NAME} is an environment variable and $${ is ${", func(s string) bool { return isLine(s) && isTemplate(s) }},
 
 	"bool":          {"true or false", anyText},
 	"*bool":         {"auto, true or false", anyText},
@@ -71,6 +78,7 @@ func matches(limit int, pattern string) func(string) bool {
 
 var (
 	isProvider = matches(64, `[a-z0-9][a-z0-9._-]*`)
+	isVariable = matches(128, `[A-Za-z_][A-Za-z0-9_]*`)
 	isHostName = matches(253, `[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?`)
 )
 
@@ -80,6 +88,8 @@ func IsProviderName(s string) bool { return isProvider(s) }
 func anyText(string) bool { return true }
 
 func hasNoNUL(s string) bool { return !strings.ContainsRune(s, 0) }
+
+func isLine(s string) bool { return !strings.ContainsAny(s, "\r\n\x00") }
 
 func isListen(s string) bool {
 	host, port, err := net.SplitHostPort(s)
@@ -96,6 +106,11 @@ func isModel(s string) bool {
 
 func isBaseURL(s string) bool {
 	u, err := url.Parse(s)
-	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != "" &&
-		u.User == nil && u.RawQuery == "" && u.Fragment == "" && !u.ForceQuery
+	return err == nil && isMCPURL(s) && u.RawQuery == "" && !u.ForceQuery
+}
+
+// isMCPURL accepts a query: some services take their key there.
+func isMCPURL(s string) bool {
+	u, err := url.Parse(s)
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != "" && u.User == nil && u.Fragment == ""
 }

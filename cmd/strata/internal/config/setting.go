@@ -25,7 +25,7 @@ import (
 //	empty   yes: a text may be empty whatever the rule
 //	min     the least duration, or the least number if it is not 0
 //	names   the rule that the names in a table must follow
-//	secret  value: listings and errors mask it; error: errors mask it
+//	secret  value: listings and errors mask it; query: listings mask the query of an address, errors mask all; error: errors mask it
 //	only    env: neither a file nor a flag can contain it
 type setting struct {
 	dotted string

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 
 	"strata/cmd/strata/internal/cli"
@@ -33,6 +34,8 @@ type Handlers struct {
 	// Asked answers session/request_permission, as the functions of rpc.Client.Serve do. The server asks only a client
 	// that has it.
 	Asked func(ctx context.Context, params json.RawMessage) (result any, err error)
+
+	Initialized func(agent json.RawMessage) // receives the result of initialize
 }
 
 // Open returns an initialized connection to the running server, and starts a server if none is running.
@@ -82,26 +85,46 @@ func initialize(ctx context.Context, p *cli.Process, stream *Stream, on Handlers
 		return nil, err
 	}
 	client.SetFrameLimit(FrameLimit(result))
+	if on.Initialized != nil {
+		on.Initialized(result)
+	}
 	return client, nil
 }
 
 // FrameLimit returns the size of the largest frame that a server reads, in bytes, from its result of initialize.
-func FrameLimit(result json.RawMessage) int64 {
-	var agent struct {
+func FrameLimit(agent json.RawMessage) int64 {
+	if limit := extensionsOf(agent).Limits.FrameBytes; limit > 0 {
+		return limit
+	}
+	return rpc.DefaultFrameBytes
+}
+
+// Serves reports whether a server has a method of Strata's own, from its result of initialize.
+func Serves(agent json.RawMessage, method string) bool {
+	return slices.Contains(extensionsOf(agent).Methods, method)
+}
+
+// extensions are the part of a result of initialize that only Strata's server has.
+type extensions struct {
+	Methods []string `json:"methods"`
+	Limits  struct {
+		FrameBytes int64 `json:"frameBytes"`
+	} `json:"limits"`
+}
+
+// extensionsOf returns the zero value for another agent.
+func extensionsOf(agent json.RawMessage) extensions {
+	var result struct {
 		AgentCapabilities struct {
 			Meta struct {
-				Strata struct {
-					Limits struct {
-						FrameBytes int64 `json:"frameBytes"`
-					} `json:"limits"`
-				} `json:"strata"`
+				Strata extensions `json:"strata"`
 			} `json:"_meta"`
 		} `json:"agentCapabilities"`
 	}
-	if json.Unmarshal(result, &agent) != nil || agent.AgentCapabilities.Meta.Strata.Limits.FrameBytes <= 0 {
-		return rpc.DefaultFrameBytes
+	if json.Unmarshal(agent, &result) != nil {
+		return extensions{}
 	}
-	return agent.AgentCapabilities.Meta.Strata.Limits.FrameBytes
+	return result.AgentCapabilities.Meta.Strata
 }
 
 // Stream is a connection to a server.

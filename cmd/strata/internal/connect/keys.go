@@ -15,6 +15,7 @@ type Call func(method string, params, result any) error
 // Handed is what OfferKeys handed over.
 type Handed struct {
 	Variables   []string        // environment variables whose keys the server now uses
+	KeyEnv      []string        // all environment variables from which the server takes keys
 	AuthMethods json.RawMessage // those of initialize, for the providers that still lack a key; nil if nothing was handed over
 }
 
@@ -33,8 +34,10 @@ func OfferKeys(call Call, getenv func(string) string) (Handed, error) {
 		return Handed{}, err
 	}
 	keys, variables := make(map[string]string), make(map[string]string)
+	var handed Handed
 	var unusable error
 	for _, p := range list.Providers {
+		handed.KeyEnv = append(handed.KeyEnv, p.KeyEnv)
 		if p.KeyEnv == "" || p.Key != llm.KeyMissing && p.Key != llm.KeyOffered {
 			continue
 		}
@@ -49,16 +52,16 @@ func OfferKeys(call Call, getenv func(string) string) (Handed, error) {
 		keys[p.Name], variables[p.Name] = key, p.KeyEnv
 	}
 	if len(keys) == 0 {
-		return Handed{}, unusable
+		return handed, unusable
 	}
 	var offered struct {
 		Used        []string        `json:"used"`
 		AuthMethods json.RawMessage `json:"authMethods"`
 	}
 	if err := call("_strata/providers/offer_keys", map[string]any{"keys": keys}, &offered); err != nil {
-		return Handed{}, err
+		return handed, err
 	}
-	handed := Handed{AuthMethods: offered.AuthMethods}
+	handed.AuthMethods = offered.AuthMethods
 	for _, provider := range offered.Used {
 		handed.Variables = append(handed.Variables, variables[provider])
 	}

@@ -1,4 +1,4 @@
-// Package doctor is `strata doctor`: it checks configuration, folders, token, database, address and providers.
+// Package doctor is `strata doctor`: it checks configuration, folders, token, database, address, MCP servers and providers.
 //
 // It must never change anything, beyond a temporary file that shows whether a folder is writable.
 package doctor
@@ -30,9 +30,10 @@ import (
 func Command(p *cli.Process) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "doctor",
-		Short: "Check configuration, folders, token, database, port and providers",
+		Short: "Check configuration, folders, token, database, port, MCP servers and providers",
 		Long: "Check everything that the server needs, and print for each check whether it is ok, or how to correct it.\n" +
-			"Providers with a key are asked for their models; no prompt is sent. The exit code is 1 if a check fails.",
+			"Providers with a key are asked for their models; no prompt is sent. MCP servers are not started: see strata mcp test.\n" +
+			"The exit code is 1 if a check fails.",
 		Args: cli.UsageArgs(cobra.NoArgs),
 	}
 	config.AddFlags(cmd.Flags(), "listen", "db", "token_file", "model", "workspaces.roots", "behind_proxy", "tls.cert", "tls.key")
@@ -81,6 +82,7 @@ func (d *doctor) examine(ctx context.Context, flags *pflag.FlagSet) {
 	d.checkAddress()
 	d.checkTLS()
 	d.checkRoots()
+	d.checkMCPServers()
 	d.checkProviders(ctx)
 }
 

@@ -17,6 +17,7 @@ import (
 	"strata/session"
 	"strata/session/approval"
 	"strata/session/permissions"
+	"strata/session/shell"
 )
 
 // serverOptions returns the options of a server. The caller closes client.
@@ -55,6 +56,7 @@ func serverOptions(p *cli.Process, c *config.Config, opt options, client *llm.Cl
 		Retention: c.Retention, IdleUnload: c.IdleUnload, ExitIdle: opt.exitIdle,
 		Connections: c.Limits.Connections, Requests: c.Limits.Requests, FrameBytes: c.Limits.FrameBytes,
 		CompactionWorkers: c.Compaction.Workers,
+		MCPServers:        c.MCPDefinitions(p.Getenv),
 		Models:            catalogue{client},
 		Workspaces:        workspaces{c, rules, guard},
 		Sessions: session.Settings{
@@ -82,6 +84,7 @@ func toolSettings(c *config.Config) (session.ToolSettings, error) {
 	}
 	return session.ToolSettings{
 		Enabled: c.Tools.Enabled, MaxSteps: c.Tools.MaxSteps, ApprovalTimeout: c.Tools.ApprovalTimeout,
+		Commands: shell.Runner(c.Tools.Commands), Secrets: c.KeyVariables(),
 		Rules: permissions.NewConfigured(allow, deny, newRuleFile(c).keep),
 	}, nil
 }

@@ -25,6 +25,7 @@ import (
 	"strata/llm"
 	"strata/server"
 	"strata/server/access"
+	"strata/server/mcp"
 	"strata/tokens"
 )
 
@@ -134,6 +135,9 @@ func serveStore(ctx context.Context, p *cli.Process, c *config.Config, opt optio
 	if err != nil {
 		return err
 	}
+	mcpHost := mcp.New(mcp.Options{Log: log, Version: p.Version})
+	defer mcpHost.Close()
+	options.MCP = mcpHost
 	options.Metrics, options.Prepare = metrics, func() { prepare(client, c.Model) }
 	first := firstServer(p, log)
 	if first.PID != 0 {

@@ -1,0 +1,112 @@
+package servers
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"time"
+
+	"strata/internal/clip"
+	"strata/session/content"
+	"strata/session/tools"
+)
+
+// runner returns the Run of a server's tool, whose name for the model is shown.
+func (s *Servers) runner(server, tool, shown string) func(context.Context, tools.Input) (tools.Result, error) {
+	return func(ctx context.Context, in tools.Input) (tools.Result, error) {
+		var used Server
+		s.mailbox.Wait(func() {
+			if u := s.find(server); u != nil {
+				used = u.server
+			}
+		})
+		if used == nil {
+			return tools.Failed("%s was not run: it is no longer available. Do without it.", shown), nil
+		}
+		if state := used.State(); state.Status == Failed {
+			used.Wake()
+			reason, _, _ := strings.Cut(state.Error, "\n")
+			return tools.Failed("%s is not running: %s. Do without it or try later.", clip.Name(server), clip.Line(reason, maxError)), nil
+		}
+		reports := newReports(in.Show)
+		defer reports.stop()
+		r, err := used.Call(ctx, tool, in.Args, reports.add)
+		if ctx.Err() != nil {
+			return tools.Result{}, ctx.Err()
+		}
+		if err == nil {
+			r.Content, err = content.Output(r.Content)
+		}
+		if err != nil {
+			return tools.Failed("%s failed: %v", shown, err), nil
+		}
+		return tools.Result{Content: r.Content, IsError: r.IsError}, nil
+	}
+}
+
+// showEvery is the time between two outputs of a call.
+const showEvery = 250 * time.Millisecond
+
+// reports shows what a server reports of a call, a line for each report.
+type reports struct {
+	show func(tools.Output)
+
+	mu    sync.Mutex
+	text  string // the newest lines
+	end   int64
+	timer *time.Timer // runs after text was shown; nil: it does not run
+	later bool        // text was not shown yet
+	over  bool
+}
+
+func newReports(show func(tools.Output)) *reports { return &reports{show: show} }
+
+// add takes a report.
+func (r *reports) add(text string) {
+	if text == "" {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	line := clip.Bytes(strings.ToValidUTF8(text, "\uFFFD"), tools.MaxShownOutput-1) + "\n"
+	r.end += int64(len(line))
+	r.text = newest(r.text+line, tools.MaxShownOutput)
+	if r.later = r.timer != nil; !r.later {
+		r.shown()
+	}
+}
+
+// shown shows the newest lines, and the next ones not before showEvery. r.mu is held.
+func (r *reports) shown() {
+	if r.over || r.show == nil {
+		return
+	}
+	r.show(tools.Output{Text: r.text, End: r.end})
+	r.timer = time.AfterFunc(showEvery, func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.timer = nil
+		if r.later {
+			r.later = false
+			r.shown()
+		}
+	})
+}
+
+// stop ends the reports: the call has its result.
+func (r *reports) stop() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.over = true
+	if r.timer != nil {
+		r.timer.Stop()
+	}
+}
+
+// newest returns the end of lines, at most n bytes, from the start of a line.
+func newest(lines string, n int) string {
+	for len(lines) > n {
+		_, lines, _ = strings.Cut(lines, "\n")
+	}
+	return lines
+}

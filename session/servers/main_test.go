@@ -1,0 +1,9 @@
+package servers
+
+import (
+	"testing"
+
+	"strata/internal/leak"
+)
+
+func TestMain(m *testing.M) { leak.Main(m) }

@@ -51,7 +51,7 @@ func TestAServerOverHTTPCanBeUsed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := echoServer()
 			handler := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s }, options)
-			u := take(t, hostOf(t, hasty), served(t, handler), servers.Place{})
+			u := take(t, hostOf(t, brisk), served(t, handler), servers.Place{})
 			equal(t, "tools", names(u.ready().Tools), []string{"echo"})
 			for i := range 20 {
 				text, err := u.call("echo", members{"text": fmt.Sprint("hello ", i)})
@@ -65,7 +65,7 @@ func TestAServerOverHTTPCanBeUsed(t *testing.T) {
 func TestChangesOfAListArriveOverHTTP(t *testing.T) {
 	s := echoServer()
 	handler := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s }, nil)
-	u := take(t, hostOf(t, hasty), served(t, handler), servers.Place{})
+	u := take(t, hostOf(t, brisk), served(t, handler), servers.Place{})
 	u.ready()
 	for len(u.State().Tools) != 2 {
 		s.RemoveTools("more")
@@ -258,6 +258,7 @@ func TestACallOverHTTPIsBounded(t *testing.T) {
 			}
 			hasAll(t, err.Error(), c.sentence)
 			wrong.Store(false)
+			u.calm()
 			text, err = u.call("x", nil)
 			must(t, err)
 			equal(t, "result of the next call", text, "fine")
@@ -277,7 +278,7 @@ func TestAStreamOfNotificationsThatHangsOrEndsDoesNotMatter(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			u := take(t, hostOf(t, hasty), served(t, script(fine, listen)), servers.Place{})
+			u := take(t, hostOf(t, brisk), served(t, script(fine, listen)), servers.Place{})
 			u.ready()
 			text, err := u.call("x", nil)
 			must(t, err)
@@ -293,7 +294,7 @@ func TestAStreamOfNotificationsIsResumedAfterItsLastEvent(t *testing.T) {
 		w.Header().Set("Content-Type", "text/event-stream")
 		fmt.Fprint(w, "id: 7\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}\n\n")
 	}))
-	take(t, hostOf(t, hasty), d, servers.Place{}).ready()
+	take(t, hostOf(t, brisk), d, servers.Place{}).ready()
 	equal(t, "first", <-asked, "")
 	equal(t, "second", <-asked, "7")
 }
@@ -307,6 +308,11 @@ func TestAServerThatForgetsItsSessionStartsAgain(t *testing.T) {
 	restart()
 	d := served(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { handler.Load().ServeHTTP(w, r) }))
 	u := take(t, hostOf(t, nil), d, servers.Place{})
+	t.Cleanup(func() {
+		for session := range s.Sessions() {
+			_ = session.Close()
+		}
+	})
 	u.ready()
 	restart()
 	_, err := u.call("echo", members{"text": "x"})
@@ -326,7 +332,7 @@ func TestAServerOfTheNewestProtocolOnlyCanBeUsed(t *testing.T) {
 		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: "new"}}}, nil
 	})
 	handler := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s }, &sdk.StreamableHTTPOptions{Stateless: true})
-	u := take(t, hostOf(t, hasty), served(t, handler), servers.Place{})
+	u := take(t, hostOf(t, brisk), served(t, handler), servers.Place{})
 	equal(t, "tools", names(u.ready().Tools), []string{"x"})
 	text, err := u.call("x", members{})
 	must(t, err)

@@ -50,7 +50,7 @@ func startTerminals(t *testing.T) *terminalEditor {
 
 // runs prompts for a command, and answers that its terminal is named t and a number.
 func (e *terminalEditor) runs(number int) *testclient.Turn {
-	turn := e.Start(e.sid, `call run_command {"command":"make"}`+"\n---\nsay Done.")
+	turn := e.Start(e.sid, fmt.Sprintf("call run_command {\"command\":\"make %d\"}\n---\nsay Done.", number))
 	if err := e.Respond(e.Asked(wire.MethodCreateTerminal, number), map[string]any{"terminalId": fmt.Sprint("t", number)}); err != nil {
 		e.ts.t.Fatal(err)
 	}

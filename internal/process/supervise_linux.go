@@ -62,16 +62,24 @@ type descendants struct {
 	none  <-chan struct{} // closed when there are no children, and so no descendants
 }
 
-// signal sends a signal to the group at one moment, except for SIGKILL, which the supervisor could not survive. It would miss a
-// process that is being made if it sent the signal to one after the other.
+// signal sends a signal to each group at one moment: a process that is being made would be missed if its parent were sent one
+// alone. It sends SIGKILL to the members of the supervisor's own group one by one.
 func (d descendants) signal(signal unix.Signal) {
 	found := d.list()
-	if signal != unix.SIGKILL {
-		unix.Kill(-d.group, signal)
+	groups := map[int]bool{d.group: signal != unix.SIGKILL}
+	for _, s := range found {
+		if s.pid == s.group {
+			groups[s.group] = true // its leader is a descendant, so it is no group of others
+		}
 	}
 	for _, s := range found {
-		if s.group != d.group || signal == unix.SIGKILL {
+		if !groups[s.group] {
 			unix.Kill(s.pid, signal)
+		}
+	}
+	for group, whole := range groups {
+		if whole {
+			unix.Kill(-group, signal)
 		}
 	}
 }

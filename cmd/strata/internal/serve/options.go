@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
-	"slices"
 
 	"strata/cmd/strata/internal/cli"
 	"strata/cmd/strata/internal/config"
@@ -85,21 +84,9 @@ func toolSettings(c *config.Config) (session.ToolSettings, error) {
 	}
 	return session.ToolSettings{
 		Enabled: c.Tools.Enabled, MaxSteps: c.Tools.MaxSteps, ApprovalTimeout: c.Tools.ApprovalTimeout,
-		Commands: shell.Runner(c.Tools.Commands), Secrets: secretVariables(c),
+		Commands: shell.Runner(c.Tools.Commands), Secrets: c.KeyVariables(),
 		Rules: permissions.NewConfigured(allow, deny, newRuleFile(c).keep),
 	}, nil
-}
-
-// secretVariables returns the names of the environment's variables with the providers' keys and the server's token.
-func secretVariables(c *config.Config) []string {
-	names := []string{"STRATA_TOKEN"}
-	for _, p := range c.Providers {
-		if p.APIKeyEnv != "" {
-			names = append(names, p.APIKeyEnv)
-		}
-	}
-	slices.Sort(names)
-	return slices.Compact(names)
 }
 
 // outlines returns the settings of the indexes; nil turns them off.

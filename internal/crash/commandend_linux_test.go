@@ -8,15 +8,6 @@ import (
 	"strata/internal/testclient"
 )
 
-// stubborn are lines that do not end by themselves, with children in the background, some of which ignore signals.
-var stubborn = map[string]string{
-	"children":          "sleep 1000 & (sleep 1000 &) ; sleep 1000",
-	"ignores signals":   `trap "" TERM INT HUP; (trap "" TERM; sleep 1000) & sleep 1000`,
-	"left the group":    "setsid sleep 1000 & setsid sh -c 'sleep 1000 & sleep 1000' & sleep 1000",
-	"no environment":    "env -i /bin/sh -c 'sleep 1000 & wait' $HOME & sleep 1000",
-	"an endless output": "yes",
-}
-
 // endings are the ways in which the turn of a command ends while the server lives, with the result of the command.
 var endings = map[string]struct {
 	end    func(e *testclient.Editor, session string) error
@@ -36,11 +27,11 @@ func calls(method string) func(e *testclient.Editor, session string) error {
 // No process of a command is left when its turn ends, however that ends.
 func TestNoProcessOutlivesTheTurnOfItsCommand(t *testing.T) {
 	t.Parallel()
-	for line := range stubborn {
+	for line := range endlessLines {
 		for how := range endings {
 			t.Run(line+" "+how, func(t *testing.T) {
 				t.Parallel()
-				s := newErrandShift(t, stubborn[line])
+				s := newErrandShift(t, endlessLines[line])
 				e := s.editor()
 				turn := s.work.send(e)
 				const least = 3 // the supervisor, the shell, and one that the shell has started
@@ -61,7 +52,7 @@ func TestNoProcessOutlivesTheTurnOfItsCommand(t *testing.T) {
 // A command that reaches its time limit ends with all its processes, and the turn goes on.
 func TestNoProcessOutlivesTheTimeLimitOfItsCommand(t *testing.T) {
 	t.Parallel()
-	for name, line := range stubborn {
+	for name, line := range endlessLines {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newErrandShift(t, line)

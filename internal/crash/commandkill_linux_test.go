@@ -3,6 +3,7 @@ package crash
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -55,17 +56,46 @@ func newCommandWorld(t *testing.T, seed uint64) *commandWorld {
 func randomKillsAroundCommands(t *testing.T, seed uint64, n int) {
 	c := newCommandWorld(t, seed)
 	for round := range n {
-		how := []string{killed, killed, stopped, crashed}[c.chance.IntN(4)]
+		how := c.next()
 		if how == crashed {
 			c.arm()
 		}
+		started := c.started()
 		working := startWorkers(c.world, c.workers)
-		before := c.ends(how)
+		before := c.ends(how, started)
 		c.gone(working, before)
 		c.seen[how]++
 		c.comesBack()
 		if t.Failed() {
 			t.Fatalf("round %d: the server was %s", round, how)
+		}
+	}
+	c.finish()
+}
+
+// next chooses how the server ends, and whether some commands do not end before.
+func (c *commandWorld) next() (how string) {
+	how = []string{killed, killed, stopped, crashed}[c.chance.IntN(4)]
+	c.errands.endless = c.chance.IntN(2) == 0
+	if slices.ContainsFunc(c.workers, (*worker).isLost) {
+		c.errands.endless = true // as those of the lost work may be
+	}
+	if c.errands.endless && how == crashed {
+		return killed // the server might not reach its failpoint
+	}
+	return how
+}
+
+// isLost reports whether the work that is open was not stored, so that its commands run when it is sent again.
+func (u *worker) isLost() bool { return u.open != nil && u.open.lost > 0 }
+
+// finish lets the workers finish what ends, and checks everything.
+func (c *commandWorld) finish() {
+	c.t.Helper()
+	c.errands.endless = false
+	for _, u := range c.workers {
+		if u.isLost() {
+			u.open = nil
 		}
 	}
 	finishWorkers(c.world, c.viewer, c.workers)
@@ -74,7 +104,7 @@ func randomKillsAroundCommands(t *testing.T, seed uint64, n int) {
 		c.judgeErrands(u)
 		c.countErrands(u, c.seen)
 	}
-	t.Logf("%v", c.seen)
+	c.t.Logf("%v", c.seen)
 }
 
 // arm starts a server that dies at a failpoint.
@@ -85,15 +115,19 @@ func (c *commandWorld) arm() {
 	c.viewer.attach(c.world)
 }
 
-// ends ends the server, and returns the processes that lived before. A stopped server has ended them.
-func (c *commandWorld) ends(how string) (before []string) {
+// started returns the number of commands that were started so far.
+func (c *commandWorld) started() int { return len(c.errands.times(c.t)) }
+
+// ends ends the server after a number of commands were started, and returns the processes that lived before. A stopped server
+// has ended them.
+func (c *commandWorld) ends(how string, started int) (before []string) {
 	c.t.Helper()
 	if how == crashed {
 		within(c.t, "death", c.Done())
 		c.Wait()
 		return nil
 	}
-	c.moment()
+	c.moment(started)
 	before = c.processes()
 	c.seen[fmt.Sprintf("commands while it is %s", how)] += running(before)
 	if how == killed {
@@ -107,16 +141,15 @@ func (c *commandWorld) ends(how string) (before []string) {
 	return before
 }
 
-// moment waits for a moment that is any, or after the start of a command.
-func (c *commandWorld) moment() {
+// moment waits for a moment that is any, or after the start of one command or two.
+func (c *commandWorld) moment(started int) {
 	c.t.Helper()
-	if c.chance.IntN(3) == 0 {
+	if !c.errands.endless && c.chance.IntN(2) == 0 {
 		c.viewer.moment(c.chance)
 		return
 	}
-	started := func() int { return len(c.errands.times(c.t)) }
-	more := started() + 1 + c.chance.IntN(3)
-	eventually(c.t, "commands", func() bool { return started() >= more })
+	started += 1 + c.chance.IntN(len(c.workers))
+	eventually(c.t, "commands", func() bool { return c.started() >= started })
 	<-time.After(randomTime(c.chance, 300*time.Millisecond))
 }
 

@@ -4,9 +4,11 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -15,9 +17,12 @@ import (
 )
 
 // errands are commands that works run. Each adds its name as a line to a file.
-type errands struct{ file string }
+type errands struct {
+	file    string
+	endless bool // some of the next ones do not end
+}
 
-func newErrands(w *world) *errands { return &errands{filepath.Join(w.Home.Project, "ran.txt")} }
+func newErrands(w *world) *errands { return &errands{file: filepath.Join(w.Home.Project, "ran.txt")} }
 
 // errandLines are what commands do after they have added their name. $HOME is the folder of their world, by which processes are
 // found that have no environment.
@@ -36,6 +41,24 @@ var errandLines = []string{
 	"head -c 300000 /dev/zero | tr '\\0' x; sleep 0.1",
 }
 
+// endlessLines are lines that do not end by themselves, with children in the background, some of which ignore signals.
+var endlessLines = map[string]string{
+	"children":          "sleep 1000 & (sleep 1000 &) ; sleep 1000",
+	"ignores signals":   `trap "" TERM INT HUP; (trap "" TERM; sleep 1000) & sleep 1000`,
+	"left the group":    "setsid sleep 1000 & setsid sh -c 'sleep 1000 & sleep 1000' & sleep 1000",
+	"no environment":    "env -i /bin/sh -c 'sleep 1000 & wait' $HOME & sleep 1000",
+	"an endless output": "yes",
+}
+
+// line returns what a command does.
+func (r *errands) line(chance *rand.Rand) string {
+	if r.endless && chance.IntN(3) == 0 {
+		names := slices.Sorted(maps.Keys(endlessLines))
+		return endlessLines[names[chance.IntN(len(names))]]
+	}
+	return errandLines[chance.IntN(len(errandLines))]
+}
+
 // plan returns the calls of a work, of which most run a command.
 func (r *errands) plan(chance *rand.Rand, k *work) (plan [][]toolCall) {
 	for step := range k.steps {
@@ -45,7 +68,7 @@ func (r *errands) plan(chance *rand.Rand, k *work) (plan [][]toolCall) {
 				calls = append(calls, toolCall{"search", `{"pattern":"needle1"}`, "match"})
 				continue
 			}
-			calls = append(calls, r.call(fmt.Sprintf("%s/%d/%d", k.name, step+1, i), errandLines[chance.IntN(len(errandLines))]))
+			calls = append(calls, r.call(fmt.Sprintf("%s/%d/%d", k.name, step+1, i), r.line(chance)))
 		}
 		plan = append(plan, calls)
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -64,8 +65,19 @@ func (w *world) noProcesses(before []string) {
 		before = slices.DeleteFunc(before, func(process string) bool { return !lives(process) })
 		left := append(w.processes(), before...)
 		if len(left) > 0 && time.Now().After(deadline) {
+			kill(left)
 			w.t.Fatalf("these processes live: %q", left)
 		}
 		return len(left) == 0
 	})
+}
+
+// kill ends processes, so that a failed test leaves none.
+func kill(processes []string) {
+	for _, process := range processes {
+		id, _, _ := strings.Cut(process, " ")
+		if n, err := strconv.Atoi(id); err == nil {
+			_ = syscall.Kill(n, syscall.SIGKILL)
+		}
+	}
 }

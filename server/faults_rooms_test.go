@@ -45,12 +45,12 @@ func TestF25TheResponseComesBeforeTheEvents(t *testing.T) {
 	source := e.NewSession(ts.work)
 	mustPrompt(t, e, source, "hello")
 	lines := exported(ts, e, source)
-	opened := map[string]any{"sessionId": source, "cwd": ts.work, "mcpServers": []any{"a"}}
+	opened := map[string]any{"sessionId": source, "cwd": ts.work, "mcpServers": []any{map[string]any{"name": "a", "command": "/bin/true"}}}
 	makers := []struct {
 		method string
 		params map[string]any
 	}{
-		{"session/new", map[string]any{"cwd": ts.work, "mcpServers": []any{map[string]any{}}}},
+		{"session/new", map[string]any{"cwd": ts.work, "mcpServers": []any{map[string]any{"name": "a", "command": "/bin/true"}}}},
 		{"session/fork", opened},
 		{"_strata/session/fork", map[string]any{"sessionId": source}},
 		{"_strata/session/import", map[string]any{"lines": lines, "done": true}},

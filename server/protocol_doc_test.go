@@ -26,6 +26,7 @@ import (
 	"strata/session/approval"
 	"strata/session/events"
 	"strata/session/permissions"
+	"strata/session/servers"
 	"strata/session/tools"
 	"strata/tokens"
 )
@@ -613,6 +614,7 @@ func exampleModels(ts *testServer, opt *Options, shortest int) {
 	}
 	opt.Models, opt.Sessions.DefaultConfig = all, history.Config{Model: exampleModel}
 	opt.Sessions.Tools = session.ToolSettings{Enabled: true, MaxSteps: 100, Rules: exampleRules()}
+	opt.MCP, opt.MCPServers = new(mcpSource), []servers.Definition{{Name: "files", Command: "/usr/local/bin/files-mcp"}}
 	opt.Sessions.Rules.SystemPrompt = "You are an assistant inside an editor."
 }
 

@@ -362,26 +362,6 @@ func TestCancelWhileTheEndIsBeingStored(t *testing.T) {
 	}
 }
 
-func TestNamedMCPServersAreReported(t *testing.T) {
-	t.Parallel()
-	ts := startServer(t)
-	servers := []any{map[string]any{"name": "tools", "command": "/bin/true", "args": []any{}, "env": []any{}}}
-	e := ts.editor()
-	var created struct{ SessionID string }
-	if err := e.Call("session/new", map[string]any{"cwd": ts.work, "mcpServers": servers}, &created); err != nil {
-		t.Fatal(err)
-	}
-	e.Expect(testclient.Sees(created.SessionID, "notice"))
-	for _, method := range []string{"session/load", "session/resume"} {
-		other := ts.editor()
-		params := map[string]any{"sessionId": created.SessionID, "cwd": ts.work, "mcpServers": servers}
-		if err := other.Call(method, params, nil); err != nil {
-			t.Fatal(err)
-		}
-		other.Expect(testclient.Sees(created.SessionID, "notice"))
-	}
-}
-
 // outcomeIn returns the turn that a response to a prompt names.
 func outcomeIn(t *testing.T, reply testclient.Reply) wire.PromptOutcome {
 	t.Helper()

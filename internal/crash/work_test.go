@@ -91,6 +91,7 @@ type work struct {
 	gap           time.Duration // between parts
 	plan          [][]toolCall  // of its steps, nil for calls that read
 	leaves        files         // of a desk, after all calls of the plan
+	stops         bool          // the server may be stopped meanwhile
 	lost          int           // how often it was sent to a server that died before it was stored
 	resumed       int           // how often its turn was to go on after a crash
 }
@@ -268,6 +269,9 @@ func messagesOnDisk(t testing.TB, db *sql.DB, session string) (all []history.Mes
 // callLost is the beginning of the result of a call that a server did not live to see.
 const callLost = "the server ended while this call ran"
 
+// callStopped is that of a call that ran, or was to run, when the server was stopped.
+const callStopped = "interrupted: "
+
 // judgeWork checks how the turn of a work is stored in an idle session. The messages of the turn are the beginning of the
 // work, each once; only in an interrupted turn the newest one is cut, or its calls have the result that says so. It returns
 // the turn's status, "" for a prompt that is not stored, and where it ended.
@@ -439,7 +443,7 @@ func (j *judgment) wrongResults(m *history.Message, calls []history.Block, step 
 	}
 	for i, want := range j.work.calls(step) {
 		text := (&history.Message{Blocks: results[i : i+1]}).PlainText()
-		lost := cut && results[i].IsError && strings.HasPrefix(text, callLost)
+		lost := cut && results[i].IsError && (strings.HasPrefix(text, callLost) || j.work.stops && strings.HasPrefix(text, callStopped))
 		if results[i].CallID != calls[i].CallID || !lost && (results[i].IsError || !strings.Contains(strings.ToLower(text), want.Result)) {
 			return fmt.Sprintf("the result of %s is %q", want.Tool, text)
 		}

@@ -7,7 +7,7 @@ const MaxNamed = 32
 
 // Equal reports whether two definitions run the same server.
 func (d *Definition) Equal(other *Definition) bool {
-	return d.Name == other.Name && d.Command == other.Command && d.URL == other.URL && d.Trusted == other.Trusted &&
+	return d.Name == other.Name && d.Command == other.Command && d.URL == other.URL && d.Trusted == other.Trusted && d.Fault == other.Fault &&
 		slices.Equal(d.Args, other.Args) && slices.Equal(d.Env, other.Env) && slices.Equal(d.Headers, other.Headers)
 }
 

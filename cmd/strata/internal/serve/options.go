@@ -84,8 +84,8 @@ func toolSettings(c *config.Config) (session.ToolSettings, error) {
 	}
 	return session.ToolSettings{
 		Enabled: c.Tools.Enabled, MaxSteps: c.Tools.MaxSteps, ApprovalTimeout: c.Tools.ApprovalTimeout,
-		Commands: shell.Runner(c.Tools.Commands),
-		Rules:    permissions.NewConfigured(allow, deny, newRuleFile(c).keep),
+		Commands: shell.Runner(c.Tools.Commands), Secrets: c.KeyVariables(),
+		Rules: permissions.NewConfigured(allow, deny, newRuleFile(c).keep),
 	}, nil
 }
 

@@ -118,10 +118,13 @@ func stop(t *testing.T, line string, end func(*Process)) {
 func TestAStoppedProgramCanEndItself(t *testing.T) {
 	withScopes(t, func(t *testing.T) {
 		p := newPlace(t)
-		process := p.start("trap 'exit 7' TERM" + waits)
-		p.await("up")
-		process.Stop()
-		p.ended(process, Exit{Code: 7})
+		for _, line := range []string{waits, "; : >up; kill -STOP $$" + waits} {
+			process := p.start("trap 'exit 7' TERM" + line)
+			p.await("up")
+			process.Stop()
+			p.ended(process, Exit{Code: 7})
+			must(t, os.Remove(filepath.Join(p.folder, "up")))
+		}
 		p.nothingLeft()
 	})
 }

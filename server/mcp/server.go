@@ -14,12 +14,6 @@ import (
 	"strata/session/servers"
 )
 
-// The pauses between the starts of a server that fails. They double, and begin again after it has been ready for the longest.
-const (
-	minPause = time.Second
-	maxPause = time.Minute
-)
-
 var errClosed = errors.New("the MCP server is not in use any more")
 
 // server is an MCP server that sessions share. Its goroutine starts it, and starts it again when it was woken after a failure.
@@ -235,9 +229,6 @@ func (s *server) connected(ctx context.Context) (*connection, error) {
 		}
 	}
 }
-
-// errorText returns an error for the user.
-func errorText(err error) string { return clip.Bytes(valid(err.Error()), maxTail+maxErrorText) }
 
 // use is a session's use of a server.
 type use struct {

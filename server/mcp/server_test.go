@@ -62,11 +62,11 @@ func TestAFailedServerStartsAgainAfterGrowingPauses(t *testing.T) {
 		u := startFlaky(f, func() {})
 		defer u.Release()
 		for i, pause := range []time.Duration{1, 2, 4, 8, 16, 32, 60, 60} {
-			time.Sleep(pause*time.Second - 1)
+			time.Sleep(pause*time.Second - time.Nanosecond)
 			u.Wake()
 			synctest.Wait()
 			equal(t, "starts in the pause", f.starts, i+1)
-			time.Sleep(1)
+			time.Sleep(time.Nanosecond)
 			u.Wake()
 			synctest.Wait()
 			equal(t, "starts after the pause", f.starts, i+2)

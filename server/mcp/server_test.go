@@ -149,3 +149,53 @@ func TestEveryChangeOfTheStateIsReported(t *testing.T) {
 		equal(t, "states", seen, []servers.Status{servers.Starting, servers.Ready, servers.Failed})
 	})
 }
+
+func TestChangesOfAListAreListedOnceASecond(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &flaky{}
+		u := startFlaky(f, func() {})
+		defer u.Release()
+		var lists atomic.Int32
+		f.server.AddReceivingMiddleware(func(next sdk.MethodHandler) sdk.MethodHandler {
+			return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
+				if method == "tools/list" {
+					lists.Add(1)
+				}
+				return next(ctx, method, req)
+			}
+		})
+		in := u.current.inbox
+		for range 1000 {
+			_, _, err := in.accept(t.Context(), []byte(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`))
+			must(t, err)
+			time.Sleep(10 * time.Millisecond)
+		}
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		if n := lists.Load(); n < 9 || n > 11 {
+			t.Errorf("%d lists in 10 s", n)
+		}
+	})
+}
+
+func TestAListThatFailsAgainLeavesTheToolsAndSaysSo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &flaky{}
+		u := startFlaky(f, func() {})
+		defer u.Release()
+		f.server.AddReceivingMiddleware(func(next sdk.MethodHandler) sdk.MethodHandler {
+			return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
+				if method == "tools/list" {
+					return nil, errors.New("no list today")
+				}
+				return next(ctx, method, req)
+			}
+		})
+		u.current.inbox.changed <- struct{}{}
+		time.Sleep(2 * time.Second)
+		state := u.State()
+		equal(t, "status", state.Status, servers.Ready)
+		equal(t, "tools", names(state.Tools), []string{"echo"})
+		hasAll(t, state.Error, "list tools", "no list today")
+	})
+}

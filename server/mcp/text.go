@@ -14,3 +14,9 @@ func valid(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }
 
 // errorText returns an error for the user.
 func errorText(err error) string { return clip.Bytes(valid(err.Error()), maxTail+maxErrorText) }
+
+// headline returns the reason in an error for the user, without the output of the program below.
+func headline(text string) string {
+	reason, _, _ := strings.Cut(text, "\n")
+	return clip.Line(reason, maxErrorText)
+}

@@ -44,8 +44,8 @@ func (f *flaky) reach(*inbox) (link, error) {
 }
 
 // startFlaky runs a server in a bubble of fake time.
-func startFlaky(f *flaky, changed func()) *use {
-	f.server = echoServer()
+func startFlaky(t *testing.T, f *flaky, changed func()) *use {
+	f.server = echoServer(t)
 	s := newServer(servers.Definition{Name: "flaky"}, servers.Place{Folder: "/f"}, slog.New(slog.DiscardHandler), standard, "1", f.reach)
 	u := &use{server: s, changed: changed}
 	u.release = func() { s.end(); <-s.done }
@@ -59,7 +59,7 @@ func startFlaky(f *flaky, changed func()) *use {
 func TestAFailedServerStartsAgainAfterGrowingPauses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &flaky{refuse: errors.New("broken")}
-		u := startFlaky(f, func() {})
+		u := startFlaky(t, f, func() {})
 		defer u.Release()
 		for i, pause := range []time.Duration{1, 2, 4, 8, 16, 32, 60, 60} {
 			time.Sleep(pause*time.Second - time.Nanosecond)
@@ -78,7 +78,7 @@ func TestAFailedServerStartsAgainAfterGrowingPauses(t *testing.T) {
 func TestAServerThatWasReadyForLongStartsAgainSoon(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &flaky{refuse: errors.New("broken")}
-		u := startFlaky(f, func() {})
+		u := startFlaky(t, f, func() {})
 		defer u.Release()
 		time.Sleep(time.Second)
 		f.refuse = nil
@@ -107,7 +107,7 @@ func TestACallWaitsForAServerThatStarts(t *testing.T) {
 			<-gate
 			return f.reach(in)
 		})
-		f.server = echoServer()
+		f.server = echoServer(t)
 		u := &use{server: s, changed: func() {}}
 		defer func() { s.end(); <-s.done }()
 		var text atomic.Value
@@ -134,7 +134,7 @@ func TestEveryChangeOfTheStateIsReported(t *testing.T) {
 		f := &flaky{refuse: errors.New("broken")}
 		var u *use
 		var seen []servers.Status
-		u = startFlaky(f, func() {
+		u = startFlaky(t, f, func() {
 			if u != nil {
 				seen = append(seen, u.State().Status)
 			}
@@ -153,7 +153,7 @@ func TestEveryChangeOfTheStateIsReported(t *testing.T) {
 func TestChangesOfAListAreListedOnceASecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &flaky{}
-		u := startFlaky(f, func() {})
+		u := startFlaky(t, f, func() {})
 		defer u.Release()
 		var lists atomic.Int32
 		f.server.AddReceivingMiddleware(func(next sdk.MethodHandler) sdk.MethodHandler {
@@ -181,7 +181,7 @@ func TestChangesOfAListAreListedOnceASecond(t *testing.T) {
 func TestAListThatFailsAgainLeavesTheToolsAndSaysSo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &flaky{}
-		u := startFlaky(f, func() {})
+		u := startFlaky(t, f, func() {})
 		defer u.Release()
 		f.server.AddReceivingMiddleware(func(next sdk.MethodHandler) sdk.MethodHandler {
 			return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {

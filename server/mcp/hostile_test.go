@@ -172,9 +172,14 @@ func TestACancelledCallReturnsTheErrorOfItsContext(t *testing.T) {
 	u := take(t, hostOf(t, nil), actor(t, "in-order"), servers.Place{})
 	u.ready()
 	ctx, cancel := context.WithCancel(t.Context())
-	r, err := u.run(ctx, "endless-progress", members{}, func(string) { cancel() })
+	r, err := u.run(ctx, "progress-and-hang", members{}, func(string) { cancel() })
 	if !errors.Is(err, context.Canceled) || len(r.Content) > 0 {
 		t.Errorf("%v, %v", r, err)
+	}
+	for heard, giveUp := "0", time.Now().Add(patience); heard != "1"; {
+		if heard, err = u.call("cancelled", members{}); err != nil || time.Now().After(giveUp) {
+			t.Fatalf("the server heard of %s cancelled calls, %v", heard, err)
+		}
 	}
 }
 

@@ -52,20 +52,6 @@ type web struct {
 	closing *time.Timer
 }
 
-// refusal is the HTTP status of an error.
-type refusal int
-
-func (r refusal) Error() string {
-	text := fmt.Sprintf("HTTP %d %s", int(r), http.StatusText(int(r)))
-	switch r {
-	case http.StatusUnauthorized, http.StatusForbidden:
-		return text + ": the server needs an authorization header"
-	case http.StatusNotFound, http.StatusMethodNotAllowed:
-		return text + ": the URL is not one of streamable HTTP (the older HTTP with SSE is not supported)"
-	}
-	return text
-}
-
 func newHTTP(d servers.Definition, in *inbox, l limits) (*web, error) {
 	server, err := url.Parse(d.URL)
 	if err != nil || server.Host == "" || server.Scheme != "http" && server.Scheme != "https" {

@@ -29,9 +29,15 @@ func served(t testing.TB, handler http.Handler) servers.Definition {
 	return servers.Definition{Name: "web", URL: s.URL + "/mcp"}
 }
 
-// echoServer returns a server of the SDK with a tool that returns its input, and sends progress before.
-func echoServer() *sdk.Server {
+// echoServer returns a server of the SDK with a tool that returns its input, and sends progress before. The end of the test ends
+// its sessions.
+func echoServer(t testing.TB) *sdk.Server {
 	s := sdk.NewServer(&sdk.Implementation{Name: "echo", Version: "1"}, nil)
+	t.Cleanup(func() {
+		for session := range s.Sessions() {
+			_ = session.Close()
+		}
+	})
 	type input struct {
 		Text string `json:"text"`
 	}
@@ -49,7 +55,7 @@ func TestAServerOverHTTPCanBeUsed(t *testing.T) {
 		"with streams": nil, "with JSON": {JSONResponse: true}, "without sessions": {Stateless: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := echoServer()
+			s := echoServer(t)
 			handler := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s }, options)
 			u := take(t, hostOf(t, brisk), served(t, handler), servers.Place{})
 			equal(t, "tools", names(u.ready().Tools), []string{"echo"})
@@ -63,7 +69,7 @@ func TestAServerOverHTTPCanBeUsed(t *testing.T) {
 }
 
 func TestChangesOfAListArriveOverHTTP(t *testing.T) {
-	s := echoServer()
+	s := echoServer(t)
 	handler := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s }, nil)
 	u := take(t, hostOf(t, brisk), served(t, handler), servers.Place{})
 	u.ready()
@@ -79,7 +85,7 @@ func TestChangesOfAListArriveOverHTTP(t *testing.T) {
 }
 
 func TestHeadersGoToTheSameOriginOnly(t *testing.T) {
-	s := echoServer()
+	s := echoServer(t)
 	var elsewhere sync.Map
 	handler := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s }, nil)
 	other := served(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -300,7 +306,7 @@ func TestAStreamOfNotificationsIsResumedAfterItsLastEvent(t *testing.T) {
 }
 
 func TestAServerThatForgetsItsSessionStartsAgain(t *testing.T) {
-	s := echoServer()
+	s := echoServer(t)
 	var handler atomic.Pointer[sdk.StreamableHTTPHandler]
 	restart := func() {
 		handler.Store(sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s }, nil))
@@ -308,11 +314,6 @@ func TestAServerThatForgetsItsSessionStartsAgain(t *testing.T) {
 	restart()
 	d := served(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { handler.Load().ServeHTTP(w, r) }))
 	u := take(t, hostOf(t, nil), d, servers.Place{})
-	t.Cleanup(func() {
-		for session := range s.Sessions() {
-			_ = session.Close()
-		}
-	})
 	u.ready()
 	restart()
 	_, err := u.call("echo", members{"text": "x"})

@@ -42,3 +42,9 @@ var standard = limits{
 	stop:   2 * time.Second,
 	exit:   3 * time.Second,
 }
+
+// The pauses between the starts of a server that fails. They double, and begin again after it has been ready for the longest.
+const (
+	minPause = time.Second
+	maxPause = time.Minute
+)

@@ -110,6 +110,3 @@ func (l *listing) omitted() string {
 	}
 	return strings.Join(parts, "; ")
 }
-
-// valid returns a text with its invalid UTF-8 replaced.
-func valid(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }

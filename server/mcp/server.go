@@ -6,18 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"strings"
 	"sync"
 	"time"
 
-	"strata/internal/clip"
 	"strata/session/servers"
-)
-
-// The pauses between the starts of a server that fails. They double, and begin again after it has been ready for the longest.
-const (
-	minPause = time.Second
-	maxPause = time.Minute
 )
 
 var errClosed = errors.New("the MCP server is not in use any more")
@@ -171,7 +163,7 @@ func (s *server) ready(c *connection, found listing) {
 // failed sets the state of a server that has been ready for a time.
 func (s *server) failed(err error, ready time.Duration) {
 	if s.open.Err() == nil {
-		s.log.Warn("an MCP server failed", "error", errorText(err))
+		s.log.Warn("an MCP server failed", "error", headline(errorText(err)))
 	}
 	s.change(func(state *servers.State) {
 		s.current = nil
@@ -225,8 +217,7 @@ func (s *server) connected(ctx context.Context) (*connection, error) {
 		case c != nil:
 			return c, nil
 		case state.Status == servers.Failed:
-			reason, _, _ := strings.Cut(state.Error, "\n")
-			return nil, fmt.Errorf("the MCP server %s does not run: %s", s.definition.Name, clip.Line(reason, maxErrorText))
+			return nil, fmt.Errorf("the MCP server %s does not run: %s", s.definition.Name, headline(state.Error))
 		}
 		select {
 		case <-moved:
@@ -235,9 +226,6 @@ func (s *server) connected(ctx context.Context) (*connection, error) {
 		}
 	}
 }
-
-// errorText returns an error for the user.
-func errorText(err error) string { return clip.Bytes(valid(err.Error()), maxTail+maxErrorText) }
 
 // use is a session's use of a server.
 type use struct {

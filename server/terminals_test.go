@@ -8,9 +8,12 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"strata/history"
 	"strata/internal/testclient"
 	"strata/rpc"
 	"strata/server/wire"
+	"strata/session"
+	"strata/session/shell"
 )
 
 // terminalEditor is an editor that runs the commands of a session in terminals, with another window that is attached.
@@ -29,7 +32,10 @@ type wireOutput struct {
 
 func startTerminals(t *testing.T) *terminalEditor {
 	t.Helper()
-	ts := startActing(t)
+	ts := &askable{testServer: startServer(t, func(o *Options) {
+		o.Sessions.Tools = session.ToolSettings{Enabled: true, MaxSteps: 100, Commands: shell.Client}
+		o.Sessions.DefaultConfig = history.Config{Model: "offline/actor"}
+	})}
 	e := &terminalEditor{ts: ts, Editor: testclient.Connect(t, ts.ready.WebSocket, ts.token.Reveal()), window: ts.editor()}
 	e.InitializeWith(map[string]any{"terminal": true})
 	e.output.Store(&wireOutput{})
@@ -44,7 +50,7 @@ func startTerminals(t *testing.T) *terminalEditor {
 
 // runs prompts for a command, and answers that its terminal is named t and a number.
 func (e *terminalEditor) runs(number int) *testclient.Turn {
-	turn := e.Start(e.sid, `call run_command {"command":"make"}`+"\n---\nsay Done.")
+	turn := e.Start(e.sid, fmt.Sprintf("call run_command {\"command\":\"make %d\"}\n---\nsay Done.", number))
 	if err := e.Respond(e.Asked(wire.MethodCreateTerminal, number), map[string]any{"terminalId": fmt.Sprint("t", number)}); err != nil {
 		e.ts.t.Fatal(err)
 	}

@@ -29,7 +29,7 @@ func mcpServer() {
 	s := mcp.NewServer(&mcp.Implementation{Name: "test", Version: "1"}, nil)
 	for name, about := range map[string]string{
 		"greet":  "Greets.\nAt length.",
-		"where":  "Works in " + folder + ".",
+		"where":  "Works in " + folder + " in the zone " + os.Getenv("TZ") + ".",
 		"secret": "Has " + os.Getenv("TOKEN") + ", and no " + os.Getenv("UNRELATED") + ".",
 	} {
 		mcp.AddTool(s, &mcp.Tool{Name: name, Description: about}, func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {

@@ -91,6 +91,7 @@ type work struct {
 	gap           time.Duration // between parts
 	plan          [][]toolCall  // of its steps, nil for calls that read
 	leaves        files         // of a desk, after all calls of the plan
+	stops         bool          // the server may be stopped meanwhile
 	lost          int           // how often it was sent to a server that died before it was stored
 	resumed       int           // how often its turn was to go on after a crash
 }
@@ -268,6 +269,9 @@ func messagesOnDisk(t testing.TB, db *sql.DB, session string) (all []history.Mes
 // callLost is the beginning of the result of a call that a server did not live to see.
 const callLost = "the server ended while this call ran"
 
+// callStopped is that of a call that ran, or was to run, when the server was stopped.
+const callStopped = "interrupted: "
+
 // judgeWork checks how the turn of a work is stored in an idle session. The messages of the turn are the beginning of the
 // work, each once; only in an interrupted turn the newest one is cut, or its calls have the result that says so. It returns
 // the turn's status, "" for a prompt that is not stored, and where it ended.
@@ -421,8 +425,10 @@ func (j *judgment) wrongMessage(m *history.Message, calls []history.Block, step 
 	if m.Role != history.RoleAssistant {
 		return "it has no message"
 	}
-	if m.Status == history.StatusInterrupted && j.turn.status == "interrupted" && last && len(calls) == 0 && strings.HasPrefix(want, said) {
-		return ""
+	if m.Status == history.StatusInterrupted && j.turn.status == "interrupted" && strings.HasPrefix(want, said) {
+		if last && len(calls) == 0 || j.work.stops && j.beginsWith(calls, step) {
+			return ""
+		}
 	}
 	same := slices.EqualFunc(calls, j.work.calls(step), func(b history.Block, c toolCall) bool { return b.Name == c.Tool && b.Args == c.Input })
 	if m.Status != history.StatusComplete || said != want || !same {
@@ -431,15 +437,25 @@ func (j *judgment) wrongMessage(m *history.Message, calls []history.Block, step 
 	return ""
 }
 
+// beginsWith reports whether the calls of a step begin with these, of which a stopped server has cut the last one.
+func (j *judgment) beginsWith(calls []history.Block, step int) bool {
+	for i, want := range j.work.calls(step) {
+		if i < len(calls) && (calls[i].Name != want.Tool || calls[i].Args != want.Input && (i < len(calls)-1 || !strings.HasPrefix(want.Input, calls[i].Args))) {
+			return false
+		}
+	}
+	return len(calls) <= len(j.work.calls(step))
+}
+
 // wrongResults checks the results of a step.
 func (j *judgment) wrongResults(m *history.Message, calls []history.Block, step int, cut bool) string {
 	results := blocksOf(m, history.BlockToolResult)
 	if m.Role != history.RoleTool || len(results) != len(calls) {
 		return fmt.Sprintf("%d calls have %d results", len(calls), len(results))
 	}
-	for i, want := range j.work.calls(step) {
+	for i, want := range j.work.calls(step)[:len(calls)] {
 		text := (&history.Message{Blocks: results[i : i+1]}).PlainText()
-		lost := cut && results[i].IsError && strings.HasPrefix(text, callLost)
+		lost := cut && results[i].IsError && (strings.HasPrefix(text, callLost) || j.work.stops && strings.HasPrefix(text, callStopped))
 		if results[i].CallID != calls[i].CallID || !lost && (results[i].IsError || !strings.Contains(strings.ToLower(text), want.Result)) {
 			return fmt.Sprintf("the result of %s is %q", want.Tool, text)
 		}

@@ -18,7 +18,8 @@ type worker struct {
 	asked         []*work
 	judged        int               // of asked
 	again         int               // that were sent again
-	desk          *desk             // whose files its works change; nil for works that read
+	desk          *desk             // whose files its works change; nil for works that change none
+	errands       *errands          // that its works run; nil for works that run no command
 	ended         map[string]string // where, by the name of the work
 }
 
@@ -48,7 +49,11 @@ func (u *worker) work(e *testclient.Editor) error {
 			u.open = u.next()
 		}
 		_, err := u.open.send(e).Wait()
-		if f := fault(err); err != nil && (f == nil || f.Code != codeProvider) {
+		f := fault(err)
+		if f != nil && f.Code == codeBusy && u.open.stops {
+			return nil // the server is being stopped
+		}
+		if err != nil && (f == nil || f.Code != codeProvider) {
 			return err
 		}
 		if err == nil && u.desk != nil {
@@ -66,6 +71,10 @@ func (u *worker) next() *work {
 	if u.desk != nil {
 		k.steps = 1 + u.chance.IntN(5)
 		k.plan, k.leaves = u.desk.plan(u.chance, k.steps)
+	}
+	if u.errands != nil {
+		k.steps, k.stops = 1+u.chance.IntN(4), true
+		k.plan = u.errands.plan(u.chance, k)
 	}
 	u.asked = append(u.asked, k)
 	return k

@@ -37,7 +37,7 @@ const retouch = `((folder, port) => {
 	const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
 	for (let node; (node = walker.nextNode()); ) {
 		const text = node.nodeValue.replaceAll(folder + "/project", "/home/me").replaceAll(folder, "/home/me/.local")
-			.replaceAll(":" + port, ":7717").replace(/\b\d{1,2}:\d\d(:\d\d)?[\s\u202f][AP]M\b/g, "9:41 AM").replace(/(msg|note)_[0-9A-Z]{26}/g, "$1_01KE6D00000000000000000001");
+			.replaceAll(":" + port, ":7717").replace(/http:\/\/127\.0\.0\.1:(?!7717\b)\d+/g, "https://api.anthropic.com").replace(/\b\d{1,2}:\d\d(:\d\d)?[\s\u202f][AP]M\b/g, "9:41 AM").replace(/(msg|note)_[0-9A-Z]{26}/g, "$1_01KE6D00000000000000000001");
 		if (text !== node.nodeValue) node.nodeValue = text;
 	}
 	return document.fonts.ready.then(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(1)))));
@@ -107,6 +107,7 @@ func TestScreenshots(t *testing.T) {
 	p.Wait(`document.querySelector("button[aria-label='Send prompt']")`)
 
 	s.tour(t, p)
+	s.servers(t)
 
 	outside := newPage(t)
 	outside.shoot(s, "entry", func() {
@@ -157,7 +158,55 @@ func (s *story) tour(t *testing.T, p *Page) {
 	if _, err := turn.Wait(); err != nil {
 		t.Fatal(err)
 	}
+	choose("approval", "auto")
+	s.command(t, p, folder, sid)
 }
+
+// command shows a session whose command runs, in the folder of the tour.
+func (s *story) command(t *testing.T, p *Page, folder, sid string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(folder, "test.sh"), []byte(testGreetings), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	turn := s.e.Start(sid, "say I run the tests of the greetings.\n"+runs(map[string]any{"command": "sh test.sh"})+"say All greetings are right.")
+	p.toggleCall("sh test.sh")
+	p.shoot(s, "command", func() { p.Wait(outputText + `.endsWith("no name ...") && (document.activeElement.blur(), true)`) })
+	if err := os.WriteFile(filepath.Join(folder, "done"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := turn.Wait(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+const testGreetings = `for name in Ada Grace Linus Margaret "Ada Lovelace" "Grace Hopper" Ångström "Zoë B." "D'Arcy"; do
+	echo "=== RUN   greet/$name"
+	echo "    greet.sh: Hello, $name!"
+	echo "--- PASS: greet/$name"
+done
+printf '=== RUN   greet/no name ...'
+until [ -e done ]; do sleep 0.02; done
+`
+
+// servers shows MCP servers on the page of the server.
+func (s *story) servers(t *testing.T) {
+	t.Helper()
+	p := openServerPage(t, s.World, withMCPServers(pictured))
+	p.Click(".mcp-server[data-state=ready] .disclosure")
+	p.shoot(s, "mcp", func() {
+		p.Wait(`document.querySelector(".mcp-tools") && (document.querySelector("#mcp").scrollIntoView(), true)`)
+	})
+}
+
+const pictured = `[
+	{"name": "filesystem", "transport": "stdio", "source": "config", "state": "ready", "sessions": 2, "tools": [
+		{"name": "directory_tree", "title": "Directory tree", "description": "Returns the folders and files below a folder as JSON."},
+		{"name": "get_file_info", "title": "File facts", "description": "Returns the size, the times and the permissions of a file."},
+		{"name": "read_media_file", "title": "Read a picture or a sound", "description": "Returns a picture or a sound with its type."}]},
+	{"name": "issues", "transport": "http", "source": "client", "state": "starting", "sessions": 1, "tools": []},
+	{"name": "notes", "transport": "stdio", "source": "config", "state": "failed", "sessions": 1, "tools": [],
+		"error": "the program has ended: exit code 1\nError: the folder /home/me/notes does not exist"},
+	{"name": "tickets", "transport": "http", "source": "config", "state": "unused", "sessions": 0, "tools": []}]`
 
 const greetEverybody = `say A greeting without a name can be for everybody.
 call edit_file {"path": "greet.sh", "edits": [{"old_text": "name=${1:-world}\n", "new_text": "# Without a name, everybody is greeted.\nname=${1:-everybody}\n"}]}

@@ -50,7 +50,7 @@ type Process struct {
 // output, and a reader of their pipes reaches the end after Done.
 //
 // If the program ended by itself, a process that left the group lives on, such as a daemon. After Stop and Kill, and on Linux,
-// it is ended as well. Done does not wait longer than some seconds for processes that SIGKILL does not end, and not at all for
+// it is ended as well. Done does not wait longer than some seconds for processes that SIGKILL does not end, such as
 // those of other users.
 func (p *Process) Done() <-chan struct{} { return p.done }
 

@@ -33,57 +33,62 @@ func closeOnExec() {
 // adopt makes this process the parent of all descendants whose parents end.
 func adopt() { unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) }
 
-// groupLives reports whether a process of a group lives. Dead processes stay in it until their parent has waited for them.
-func groupLives(group int) bool {
-	if unix.Kill(-group, 0) != nil {
-		return false
-	}
-	for _, pid := range processIDs() {
-		if s, ok := readStat(pid); ok && s.group == group && !s.dead {
-			return true
-		}
-	}
-	return false
-}
-
-// remains returns all descendants, or only those in the group.
+// remains returns all descendants, or only the group.
 func remains(groupOnly, all bool, none <-chan struct{}) processes {
-	if _, err := os.Stat("/proc/self/stat"); err != nil || groupOnly {
+	_, err := os.Stat("/proc/self/stat")
+	switch group := unix.Getpgrp(); {
+	case err != nil || groupOnly:
 		return leaveGroup()
+	case all:
+		return descendants{group, none}
+	default:
+		return members{group, none}
 	}
-	return &descendants{all: all, group: unix.Getpgrp(), none: none}
 }
 
-// descendants are those of this process.
-type descendants struct {
-	all   bool // not only those in the group
+// members are the processes of the supervisor's group. It ends with them.
+type members struct {
 	group int
 	none  <-chan struct{} // closed when there are no children, and so no descendants
 }
 
-// signal sends a signal to the group at one moment, except for SIGKILL, which the supervisor could not survive. It would miss a
-// process that is being made if it sent the signal to one after the other.
-func (d *descendants) signal(signal unix.Signal) {
+func (m members) signal(s unix.Signal) { unix.Kill(-m.group, s) }
+
+func (m members) any() bool { return !closed(m.none) && groupLives(m.group) }
+
+// descendants are those of the supervisor. When one ends, its children become children of the supervisor.
+type descendants struct {
+	group int
+	none  <-chan struct{} // closed when there are no children, and so no descendants
+}
+
+// signal sends a signal to each group at one moment: a process that is being made would be missed if its parent were sent one
+// alone. It sends SIGKILL to the members of the supervisor's own group one by one.
+func (d descendants) signal(signal unix.Signal) {
 	found := d.list()
-	if signal != unix.SIGKILL {
-		unix.Kill(-d.group, signal)
+	groups := map[int]bool{d.group: signal != unix.SIGKILL}
+	for _, s := range found {
+		if s.pid == s.group {
+			groups[s.group] = true // its leader is a descendant, so it is no group of others
+		}
 	}
 	for _, s := range found {
-		if s.group != d.group || signal == unix.SIGKILL {
+		if !groups[s.group] {
 			unix.Kill(s.pid, signal)
+		}
+	}
+	for group, whole := range groups {
+		if whole {
+			unix.Kill(-group, signal)
 		}
 	}
 }
 
-func (d *descendants) any() bool { return len(d.list()) > 0 }
+// any does not rely on list, which misses a process whose parent has ended meanwhile.
+func (d descendants) any() bool { return !closed(d.none) }
 
-// list returns the descendants that live and may be signalled.
-func (d *descendants) list() []stat {
-	select {
-	case <-d.none:
-		return nil
-	default:
-	}
+// list returns descendants.
+func (d descendants) list() []stat {
 	children := map[int][]stat{}
 	for _, pid := range processIDs() {
 		if s, ok := readStat(pid); ok {
@@ -93,13 +98,25 @@ func (d *descendants) list() []stat {
 	var found []stat
 	for parents := []int{unix.Getpid()}; len(parents) > 0; parents = parents[1:] {
 		for _, s := range children[parents[0]] {
-			parents = append(parents, s.pid)
-			if (d.all || s.group == d.group) && !s.dead && unix.Kill(s.pid, 0) == nil {
-				found = append(found, s)
-			}
+			found, parents = append(found, s), append(parents, s.pid)
 		}
+		delete(children, parents[0]) // process IDs that were used again must not make a cycle
 	}
 	return found
+}
+
+// groupLives reports whether a process of a group lives, apart from this one. Dead processes stay in it until their parent has
+// waited for them.
+func groupLives(group int) bool {
+	if unix.Kill(-group, 0) != nil {
+		return false
+	}
+	for _, pid := range processIDs() {
+		if s, ok := readStat(pid); ok && s.group == group && !s.dead && pid != unix.Getpid() {
+			return true
+		}
+	}
+	return false
 }
 
 func processIDs() (ids []int) {

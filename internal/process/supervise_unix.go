@@ -47,6 +47,7 @@ func isPipe(file int) bool {
 func supervise(control, reports *os.File) {
 	// Signals for the group are for the program. They are caught, not ignored: programs inherit ignored signals.
 	signal.Notify(make(chan os.Signal, 1))
+	group := unix.Getpgrp()
 	adopt()
 	tell := json.NewEncoder(reports).Encode
 	s, err := readSpec(control)
@@ -77,8 +78,9 @@ func supervise(control, reports *os.File) {
 			grace = 0
 		}
 		end(remains(s.groupOnly, true, c.none), grace, orders)
-		poll(killLimit, c.hasEnded)
+		poll(killLimit, func() bool { return closed(c.ended) })
 	}
+	unix.Kill(-group, unix.SIGKILL) // at one moment, so that nothing escapes; including the supervisor if it is there
 }
 
 // leaveTerminal takes the controlling terminal from this process and those it starts. Reading from it would stop a program
@@ -151,15 +153,6 @@ func (c *children) reap(tell func(Exit)) {
 	}
 }
 
-func (c *children) hasEnded() bool {
-	select {
-	case <-c.ended:
-		return true
-	default:
-		return false
-	}
-}
-
 func exitOf(status unix.WaitStatus) Exit {
 	if status.Signaled() {
 		return Exit{Signal: unix.SignalName(status.Signal())}
@@ -170,29 +163,36 @@ func exitOf(status unix.WaitStatus) Exit {
 // processes are some that the supervisor is to end.
 type processes interface {
 	signal(unix.Signal)
-	any() bool // whether any lives that the supervisor may signal
+	any() bool // whether any lives; may miss some that signal does not
 }
 
-// end ends processes: by SIGTERM, and by SIGKILL after the grace or an order.
+// end ends processes: by SIGTERM, and by SIGKILL after the grace or an order. It may end the supervisor, too.
 func end(all processes, grace time.Duration, orders <-chan byte) {
-	killed := false
-	gone := func() bool {
-		select {
-		case o := <-orders:
-			killed = killed || o == orderKill
-		default:
-		}
-		return killed || !all.any()
-	}
-	if grace > 0 {
-		if !all.any() {
-			return
-		}
+	if grace > 0 && all.any() {
 		all.signal(unix.SIGTERM)
 		all.signal(unix.SIGCONT) // stopped processes would not notice
-		poll(grace, gone)
+		poll(grace, func() bool { return killOrdered(orders) || !all.any() })
 	}
-	if !poll(killLimit, func() bool { all.signal(unix.SIGKILL); return !all.any() }) {
-		unix.Kill(0, unix.SIGKILL) // the group at one moment, and the supervisor
+	poll(killLimit, func() bool {
+		all.signal(unix.SIGKILL)
+		return !all.any()
+	})
+}
+
+func killOrdered(orders <-chan byte) bool {
+	select {
+	case o := <-orders:
+		return o == orderKill
+	default:
+		return false
+	}
+}
+
+func closed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
 	}
 }

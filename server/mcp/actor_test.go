@@ -257,6 +257,8 @@ func (a *actorServer) call(m message) {
 		a.send(members{"id": m.ID, "error": members{"code": -32000, "message": "no such " + strings.Repeat("x", 10000)}})
 	case "child":
 		a.child(m)
+	case "process":
+		a.text(m, fmt.Sprint(os.Getpid()))
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"net/url"
 	"path/filepath"
 	"runtime/debug"
@@ -111,8 +112,13 @@ func protected(f func() error) (err error) {
 	return f()
 }
 
-// wantsNewer reports that a server has refused the handshake of older protocol versions.
+// wantsNewer reports that a server may have refused the handshake of older protocol versions. Over HTTP that can be any bad
+// request.
 func wantsNewer(err error) bool {
-	var refusal *jsonrpc.Error
-	return errors.As(err, &refusal) && (refusal.Code == jsonrpc.CodeMethodNotFound || refusal.Code == sdk.CodeUnsupportedProtocolVersion)
+	var answer *jsonrpc.Error
+	if errors.As(err, &answer) && (answer.Code == jsonrpc.CodeMethodNotFound || answer.Code == sdk.CodeUnsupportedProtocolVersion) {
+		return true
+	}
+	var status refusal
+	return errors.As(err, &status) && status == http.StatusBadRequest
 }

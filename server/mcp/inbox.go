@@ -90,7 +90,10 @@ func (in *inbox) accept(ctx context.Context, data []byte) (m jsonrpc.Message, ok
 	if err := in.messages.Wait(ctx); err != nil {
 		return nil, false, fmt.Errorf("wait for a message: %w", err)
 	}
-	m, err = jsonrpc.DecodeMessage(data)
+	err = protected(func() (err error) {
+		m, err = jsonrpc.DecodeMessage(data)
+		return err
+	})
 	if err != nil {
 		in.remark("an MCP server sent text that is no message", "text", string(clip.Bytes(string(data), 4*maxRemark)))
 		return nil, false, nil

@@ -23,6 +23,9 @@ const actorVariable = "STRATA_TEST_MCP_SERVER"
 func TestMain(m *testing.M) {
 	process.Supervise()
 	if script := os.Getenv(actorVariable); script != "" {
+		if script == "parent" {
+			actParent()
+		}
 		act(script)
 		return
 	}

@@ -23,9 +23,10 @@ func repair(result json.RawMessage) json.RawMessage {
 	return result
 }
 
+// readable reports whether the SDK can decode data as a T. It panics at some.
 func readable[T any](data json.RawMessage) bool {
 	var into T
-	return json.Unmarshal(data, &into) == nil
+	return protected(func() error { return json.Unmarshal(data, &into) }) == nil
 }
 
 func repairCall(members map[string]json.RawMessage) json.RawMessage {

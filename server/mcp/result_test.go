@@ -40,6 +40,8 @@ func TestResultsBecomeTextsAndImages(t *testing.T) {
 		`{"content":[{"type":"text","text":"a"},{"type":"hologram"},null,5,{"type":"image","data":"%%%"},{"type":"text","text":7}]}`: {Content: []history.Block{
 			text("a"), text(`[content omitted: "hologram" cannot be read]`), text(`[content omitted: "unknown type" cannot be read]`), text(`[content omitted: "unknown type" cannot be read]`),
 			text(`[content omitted: "image" cannot be read]`), text(`[content omitted: "text" cannot be read]`)}},
+		`{"content":[{"type":"text","text":"a"}],"inputRequests":{"b":null}}`:                                                         {Content: []history.Block{text("a")}},
+		`{"content":[],"resultType":"input_required","inputRequests":{"b":{"method":"elicitation/create","params":{"message":"?"}}}}`: {Content: []history.Block{text("[the MCP server asks for input, which is not supported]")}, IsError: true},
 		`{"content":"text"}`:            {},
 		`{"structuredContent":{"a":1}}`: {Content: []history.Block{text(`{"a":1}`)}},
 		`{"content":[{"type":"text","text":"{\"a\": 17, \"b\": \"x\\ny\"}"}],"structuredContent":{"a":17,"b":"x\ny"}}`: {Content: []history.Block{text(`{"a": 17, "b": "x\ny"}`)}},

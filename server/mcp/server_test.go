@@ -44,12 +44,14 @@ func (f *flaky) reach(*inbox) (link, error) {
 }
 
 // startFlaky runs a server in a bubble of fake time.
-func startFlaky(f *flaky) *use {
+func startFlaky(f *flaky, changed func()) *use {
 	f.server = echoServer()
 	s := newServer(servers.Definition{Name: "flaky"}, servers.Place{Folder: "/f"}, slog.New(slog.DiscardHandler), standard, "1", f.reach)
-	u := &use{server: s, changed: func() {}}
+	u := &use{server: s, changed: changed}
 	u.release = func() { s.end(); <-s.done }
+	s.mu.Lock()
 	s.uses[u] = true
+	s.mu.Unlock()
 	synctest.Wait()
 	return u
 }
@@ -57,7 +59,7 @@ func startFlaky(f *flaky) *use {
 func TestAFailedServerStartsAgainAfterGrowingPauses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &flaky{refuse: errors.New("broken")}
-		u := startFlaky(f)
+		u := startFlaky(f, func() {})
 		defer u.Release()
 		for i, pause := range []time.Duration{1, 2, 4, 8, 16, 32, 60, 60} {
 			time.Sleep(pause*time.Second - 1)
@@ -76,7 +78,7 @@ func TestAFailedServerStartsAgainAfterGrowingPauses(t *testing.T) {
 func TestAServerThatWasReadyForLongStartsAgainSoon(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &flaky{refuse: errors.New("broken")}
-		u := startFlaky(f)
+		u := startFlaky(f, func() {})
 		defer u.Release()
 		time.Sleep(time.Second)
 		f.refuse = nil
@@ -130,10 +132,14 @@ func TestACallWaitsForAServerThatStarts(t *testing.T) {
 func TestEveryChangeOfTheStateIsReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &flaky{refuse: errors.New("broken")}
-		u := startFlaky(f)
-		defer u.Release()
+		var u *use
 		var seen []servers.Status
-		u.changed = func() { seen = append(seen, u.State().Status) }
+		u = startFlaky(f, func() {
+			if u != nil {
+				seen = append(seen, u.State().Status)
+			}
+		})
+		defer u.Release()
 		f.refuse = nil
 		time.Sleep(time.Second)
 		u.Wake()

@@ -38,6 +38,8 @@ func (e *fakeEditor) note(format string, args ...any) {
 	e.log = append(e.log, fmt.Sprintf(format, args...))
 }
 
+func (e *fakeEditor) Identity() any { return e }
+
 func (e *fakeEditor) Can(c clients.Capability) bool { return c == clients.Terminals }
 
 func (e *fakeEditor) CreateTerminal(ctx context.Context, c clients.TerminalCommand, after uint64) (string, error) {
@@ -132,7 +134,7 @@ func TestACommandRunsInTheEditorsTerminal(t *testing.T) {
 		if !slices.Contains(e.asked.Env, clients.Variable{Name: "GIT_PAGER", Value: "cat"}) {
 			t.Errorf("environment %v", e.asked.Env)
 		}
-		if first := e.shows[0]; first.Terminal == nil || *first.Terminal != (tools.Terminal{Owner: clients.Client(e), ID: "t1"}) {
+		if first := e.shows[0]; first.Terminal == nil || *first.Terminal != (tools.Terminal{Owner: e.Identity(), ID: "t1"}) {
 			t.Errorf("shown first: %+v", first)
 		}
 	})
@@ -333,7 +335,7 @@ func TestTheSizeOfATruncatedOutput(t *testing.T) {
 func TestTheEditorsOutputIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := &fakeEditor{asking: func(context.Context) (clients.TerminalOutput, error) {
-			return clients.TerminalOutput{Text: "first\n" + strings.Repeat("漢字\n", 1<<20) + "last\n"}, nil
+			return clients.TerminalOutput{Text: "first\n" + strings.Repeat("漢字\n", 1<<18) + "last\n"}, nil
 		}}
 		r, err := inEditor(t, e).call(map[string]any{"command": "make"}).Run(t.Context(), 2000, e.show)
 		must(t, err)

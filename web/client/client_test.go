@@ -22,7 +22,7 @@ func TestMain(m *testing.M) { binary.Main(m) }
 func TestClient(t *testing.T) {
 	dir := workingCopy(t)
 	writeExamples(t, filepath.Join(dir, "test"))
-	writeReadmeExample(t, filepath.Join(dir, "test"))
+	writeReadmeExamples(t, filepath.Join(dir, "test"))
 	run(t, dir, nil, "npm", "ci", "--prefer-offline", "--ignore-scripts", "--no-audit", "--no-fund")
 	tsc := filepath.Join(dir, "node_modules", ".bin", "tsc")
 	run(t, dir, nil, tsc, "--build")
@@ -82,25 +82,31 @@ func run(t *testing.T, dir string, env []string, name string, args ...string) {
 
 var readmeExample = regexp.MustCompile("(?s)```ts\n(.*?)```")
 
-// maxExampleLines is the maximum length of the example in the README.
-const maxExampleLines = 25
+// readmeExamples are the examples in TypeScript of the README, in its order: the names of their modules, and the maximum numbers
+// of their lines.
+var readmeExamples = []struct {
+	name     string
+	maxLines int
+}{{"readme-example", 25}, {"readme-terminal", 50}}
 
-// writeReadmeExample writes the example in the README as a module.
-func writeReadmeExample(t *testing.T, dir string) {
+// writeReadmeExamples writes the examples in the README as modules.
+func writeReadmeExamples(t *testing.T, dir string) {
 	t.Helper()
 	readme, err := os.ReadFile("README.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := readmeExample.FindSubmatch(readme)
-	if m == nil {
-		t.Fatal("README.md has no example in TypeScript")
+	found := readmeExample.FindAllSubmatch(readme, -1)
+	if len(found) != len(readmeExamples) {
+		t.Fatalf("README.md has %d examples in TypeScript, not %d", len(found), len(readmeExamples))
 	}
-	if lines := strings.Count(string(m[1]), "\n"); lines > maxExampleLines {
-		t.Errorf("the example of README.md has %d lines, more than %d", lines, maxExampleLines)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "readme-example.ts"), m[1], 0o600); err != nil {
-		t.Fatal(err)
+	for i, example := range readmeExamples {
+		if lines := strings.Count(string(found[i][1]), "\n"); lines > example.maxLines {
+			t.Errorf("%s: %d lines, more than %d", example.name, lines, example.maxLines)
+		}
+		if err := os.WriteFile(filepath.Join(dir, example.name+".ts"), found[i][1], 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

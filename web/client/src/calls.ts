@@ -1,7 +1,7 @@
 import { LimitExceeded } from './errors.js';
 import type { Block, FileDiff, ImageBlock, Json, TextBlock, ToolCall, ToolCallUpdate, ToolContent, ToolDiff } from './protocol.js';
 
-/** The maximum length of the updates of all kept calls, in characters of JSON. */
+/** The maximum length of all kept calls, in characters of JSON. */
 export const MAX_CALL_CHARS = 16 << 20;
 
 type CallUpdate = ToolCall | ToolCallUpdate;
@@ -13,10 +13,11 @@ type CallUpdate = ToolCall | ToolCallUpdate;
 export class Calls {
   readonly #calls = new Map<string, ToolCall>();
   #chars = 0;
+  #tooLarge = false;
 
   /** The calls in their present state, in the order of their announcements. Throws `LimitExceeded` if they are too large. */
   all(): ToolCall[] {
-    if (this.#chars > MAX_CALL_CHARS) throw new LimitExceeded(`the calls of the reply exceed ${MAX_CALL_CHARS} characters`);
+    if (this.#tooLarge) throw new LimitExceeded(`the calls of the reply exceed ${MAX_CALL_CHARS} characters`);
     return [...this.#calls.values()];
   }
 
@@ -75,15 +76,22 @@ export class Calls {
 
   #change(known: ToolCall, update: ToolCallUpdate): ToolCallUpdate {
     const meta = known._meta || update._meta ? { _meta: { strata: { ...known._meta?.strata, ...update._meta?.strata } } } : {};
-    if (this.#takes(update)) this.#calls.set(known.toolCallId, { ...known, ...update, ...meta, sessionUpdate: 'tool_call' } as ToolCall);
+    if (this.#takes(update, known)) this.#calls.set(known.toolCallId, { ...known, ...update, ...meta, sessionUpdate: 'tool_call' } as ToolCall);
     return update;
   }
 
-  #takes(update: CallUpdate): boolean {
+  /** Reserves room for an update, which replaces what is known of the call. */
+  #takes(update: CallUpdate, known?: ToolCall): boolean {
     this.#chars += JSON.stringify(update).length;
-    return this.#chars <= MAX_CALL_CHARS;
+    if (known) this.#chars -= JSON.stringify(replacedBy(update, known)).length;
+    this.#tooLarge ||= this.#chars > MAX_CALL_CHARS;
+    return !this.#tooLarge;
   }
 }
+
+/** Returns the members of a call that an update replaces. */
+const replacedBy = (update: CallUpdate, known: ToolCall) =>
+  Object.fromEntries(Object.entries(known).filter(([name]) => name !== '_meta' && name in update));
 
 const isOver = ({ status }: ToolCall) => status === 'completed' || status === 'failed';
 

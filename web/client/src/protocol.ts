@@ -894,6 +894,23 @@ export interface ServerInfo {
   };
   connections: number;
   sessionsInMemory: number;
+  /** By name. Those of the configuration are listed although no session uses them. */
+  mcpServers: McpServerInfo[];
+}
+
+/** An MCP server, and the tools that it has listed last. */
+export interface McpServerInfo {
+  name: string;
+  transport: 'stdio' | 'http' | (string & {});
+  /** Who has named it: the user's configuration, or the client that opened the session. */
+  source: 'config' | 'client' | (string & {});
+  /** `unused`: no session has started it. `failed`: it starts again when a session needs it. */
+  state: 'starting' | 'ready' | 'failed' | 'unused' | (string & {});
+  /** The newest one; missing for none. */
+  error?: string;
+  /** Number of the sessions that use it. */
+  sessions: number;
+  tools: { name: string; title?: string; description?: string }[];
 }
 
 export interface Counts {
@@ -1336,7 +1353,7 @@ export interface ServerRequests {
       env?: { name: string; value: string }[];
       /** Absolute. */
       cwd?: string | null;
-      /** Of a longer output, the client keeps the end. */
+      /** Of a longer output, the client keeps the end, and says that it is `truncated`. */
       outputByteLimit?: number | null;
     };
     result: { terminalId: string };
@@ -1453,7 +1470,16 @@ export interface MessageChunk {
 export type ToolStatus = 'pending' | 'in_progress' | 'completed' | 'failed';
 
 /** A part of what a call shows. */
-export type ToolContent = { type: 'content'; content: ContentBlock } | ToolDiff | { type: 'terminal'; terminalId: string };
+export type ToolContent = { type: 'content'; content: ContentBlock } | ToolDiff | ToolTerminal;
+
+/**
+ * A terminal in which a command runs. Only the client that has created the terminal receives it; it shows the output itself,
+ * also after the server has released the terminal. Other clients receive the newest part of the output as a text.
+ */
+export interface ToolTerminal {
+  type: 'terminal';
+  terminalId: string;
+}
 
 /** A change of a file: one group of changed lines with the lines around them. A file with several groups has one diff for each. */
 export interface ToolDiff {
@@ -1546,8 +1572,13 @@ export interface CallMeta {
   messageId?: string;
   /** Why the call has no result of its tool. */
   outcome?: CallOutcome;
-  /** Of a running call whose content is its newest output: the size of all output so far, in bytes. The content ends there. */
-  output?: { end: number };
+  /** The call runs, and the text of its content is the newest part of its output, at most 4 KiB. */
+  output?: CallOutput;
+}
+
+export interface CallOutput {
+  /** Size of the whole output so far, in bytes of UTF-8. The text of the content ends there. */
+  end: number;
 }
 
 export interface ToolCallUpdate {
@@ -1700,5 +1731,7 @@ export type ServerEventNotification =
   | { type: 'state'; sessionId: string; state: SessionState }
   | { type: 'deleted'; sessionId: string }
   | { type: 'counts'; counts: Counts }
+  /** The `mcpServers` of `_strata/server/info` have changed. */
+  | { type: 'mcp_servers' }
   /** Events were dropped: the list must be fetched again. */
   | { type: 'reset' };

@@ -25,6 +25,7 @@ type question struct {
 type call struct {
 	ID        string          `json:"toolCallId"`
 	Title     string          `json:"title"`
+	Kind      string          `json:"kind"`
 	Input     json.RawMessage `json:"rawInput"`
 	Locations []struct {
 		Path string `json:"path"`
@@ -188,9 +189,29 @@ func (c *call) details() string {
 		}
 	}
 	if len(c.Content) == 0 {
-		writeLines(&b, "", compact(c.Input))
+		c.writeInput(&b)
 	}
 	return b.String()
+}
+
+// writeInput writes the input of a call: of a command its lines, and where it runs.
+func (c *call) writeInput(b *strings.Builder) {
+	var input struct {
+		Command string  `json:"command"`
+		Folder  string  `json:"cwd"`
+		Seconds float64 `json:"timeout_s"`
+	}
+	if c.Kind != kindCommand || json.Unmarshal(c.Input, &input) != nil || input.Command == "" {
+		writeLines(b, "", compact(c.Input))
+		return
+	}
+	writeCommand(b, input.Command)
+	if input.Folder != "" {
+		fmt.Fprintf(b, "in the folder %s\n", visibleLine(input.Folder))
+	}
+	if input.Seconds > 0 {
+		fmt.Fprintf(b, "for at most %g seconds\n", input.Seconds)
+	}
 }
 
 // writeHunk writes a hunk of a diff, which may be the first or the last one of its file.
@@ -242,6 +263,15 @@ func writeLines(b *strings.Builder, mark, text string) {
 		if mark != "" && whole == line {
 			b.WriteString("\\ no line end at the end of the file\n")
 		}
+	}
+}
+
+// writeCommand writes a command line as a shell shows it: its first line after $, and the others after >.
+func writeCommand(b *strings.Builder, command string) {
+	mark := "$ "
+	for line := range strings.Lines(command) {
+		b.WriteString(mark + cli.Visible(strings.TrimSuffix(line, "\n")) + "\n")
+		mark = "> "
 	}
 }
 

@@ -94,6 +94,19 @@ func TestTheTextOfAQuestion(t *testing.T) {
     {"to":"prod","n":1}
   r  Never
 `},
+		"a command": {`{"title":"cd /x/web && make","kind":"execute","rawInput":{"command":"make &&\nin the folder /x\r\n","cwd":"web\n","timeout_s":900}}`,
+			`[{"optionId":"r","name":"Never","kind":"reject_always"}]`, `
+[cd /x/web && make needs your approval]
+    $ make &&
+    > in the folder /x\r
+    in the folder web\n
+    for at most 900 seconds
+  r  Never
+`},
+		"a command without a line": {`{"title":"odd","kind":"execute","rawInput":{"command":["ls"]}}`, `[]`, `
+[odd needs your approval]
+    {"command":["ls"]}
+`},
 		"hostile": {`{"title":"Edit \u001b[2Ja\n[x needs your approval]","locations":[{"path":"/x/\u202ea\n  y  Allow"}],"content":[` +
 			`{"type":"diff","path":"/x/\r\n","newText":"\u001b]0;x\u0007\rgood\u0085\u2028y\n\tb\n"}]}`,
 			`[{"optionId":"a","name":"Allow\n\u001b[8m","kind":"allow_once"}]`, `

@@ -26,12 +26,13 @@ type reply struct {
 
 	mu      sync.Mutex
 	session string
-	ended   bool     // later notifications are not of the turn
-	asking  bool     // the last line of notes is a question, behind which the user types
-	some    bool     // some text was shown
-	message string   // that the newest text is of
-	midLine bool     // the last byte shown was not a line break
-	running []string // ids of calls
+	ended   bool   // later notifications are not of the turn
+	asking  bool   // the last line of notes is a question, behind which the user types
+	some    bool   // some text was shown
+	message string // that the newest text is of
+	midLine bool   // the last byte shown was not a line break
+	lineOf  string // id of the call whose output ends notes in mid-line; empty for none
+	running []*runningCall
 }
 
 func newReply(p *cli.Process, asJSON bool) *reply {
@@ -69,9 +70,7 @@ func (r *reply) update(params json.RawMessage) {
 			Kind    string          `json:"sessionUpdate"`
 			Message string          `json:"messageId"`
 			Content json.RawMessage `json:"content"`
-			Call    string          `json:"toolCallId"`
-			Title   string          `json:"title"` // of a call or a notice
-			Status  string          `json:"status"`
+			Title   string          `json:"title"` // of a notice
 		} `json:"update"`
 	}
 	if json.Unmarshal(params, &n) != nil {
@@ -88,25 +87,88 @@ func (r *reply) update(params json.RawMessage) {
 	case "notice":
 		r.note(u.Title)
 	case "tool_call_update":
-		r.call(u.Call, u.Title, u.Status)
+		r.callUpdate(params)
 	}
 }
 
-// call shows a tool call once when it begins, and if it fails.
-func (r *reply) call(id, title, status string) {
-	if status == "in_progress" && slices.Contains(r.running, id) {
-		return
+// kindCommand is the kind of calls that run a command line.
+const kindCommand = "execute"
+
+// callUpdate is what an update says of a call.
+type callUpdate struct {
+	Call   string        `json:"toolCallId"`
+	Title  string        `json:"title"`
+	Kind   string        `json:"kind"`
+	Status string        `json:"status"`
+	Parts  []callContent `json:"content"`
+	Meta   struct {
+		Strata struct {
+			Output struct {
+				End int64 `json:"end"`
+			} `json:"output"`
+		} `json:"strata"`
+	} `json:"_meta"`
+}
+
+// text returns the first text that the update shows.
+func (u *callUpdate) text() string {
+	for i := range u.Parts {
+		if u.Parts[i].Type == "content" {
+			return u.Parts[i].Content.Text
+		}
 	}
-	r.running = slices.DeleteFunc(r.running, func(other string) bool { return other == id })
-	if status == "in_progress" {
-		r.running = append(r.running, id)
+	return ""
+}
+
+func (r *reply) callUpdate(params json.RawMessage) {
+	var n struct {
+		Update callUpdate `json:"update"`
 	}
+	if json.Unmarshal(params, &n) == nil {
+		r.call(&n.Update)
+	}
+}
+
+// call shows a tool call: when it begins, its output, and if it fails.
+func (r *reply) call(u *callUpdate) {
+	at := slices.IndexFunc(r.running, func(c *runningCall) bool { return c.id == u.Call })
+	switch u.Status {
+	case "in_progress":
+		if at < 0 {
+			at = len(r.running)
+			r.running = append(r.running, r.began(u))
+		}
+		r.grown(r.running[at], u.text(), u.Meta.Strata.Output.End)
+	case "completed", "failed":
+		c := &runningCall{id: u.Call, title: u.Title}
+		if at >= 0 {
+			c = r.running[at]
+			r.running = slices.Delete(r.running, at, at+1)
+		}
+		r.ran(c, u)
+	}
+}
+
+// began shows a call that begins.
+func (r *reply) began(u *callUpdate) *runningCall {
+	c := &runningCall{id: u.Call, title: u.Title, isCommand: u.Kind == kindCommand}
+	if c.isCommand {
+		c.title = "$ " + u.Title
+	}
+	if u.Title != "" {
+		r.note(c.title)
+	}
+	return c
+}
+
+// ran shows how a call has ended. Only a command that has begun shows more than that it failed.
+func (r *reply) ran(c *runningCall, u *callUpdate) {
+	failed := u.Status == "failed"
 	switch {
-	case title == "":
-	case status == "in_progress":
-		r.note(title)
-	case status == "failed":
-		r.note(title + ": failed")
+	case c.isCommand && u.text() != "":
+		r.result(c, u.text(), failed)
+	case failed && c.title != "":
+		r.note(c.title + ": failed")
 	}
 }
 
@@ -180,7 +242,7 @@ func (r *reply) text(message, s string) {
 		r.finishLine()
 		io.WriteString(r.out, "\n")
 	}
-	r.leaveQuestion()
+	r.leaveNotes()
 	r.some, r.message = true, message
 	if r.terminal {
 		s = cli.Printable(s)
@@ -196,18 +258,18 @@ func (r *reply) note(s string) {
 }
 
 func (r *reply) finishLine() {
-	r.leaveQuestion()
+	r.leaveNotes()
 	if r.midLine {
 		io.WriteString(r.out, "\n")
 		r.midLine = false
 	}
 }
 
-// leaveQuestion continues on a new line if the user was about to type.
-func (r *reply) leaveQuestion() {
-	if r.asking {
+// leaveNotes continues on a new line if the user was about to type, or output ended in mid-line.
+func (r *reply) leaveNotes() {
+	if r.asking || r.lineOf != "" {
 		io.WriteString(r.notes, "\n")
-		r.asking = false
+		r.asking, r.lineOf = false, ""
 	}
 }
 
@@ -240,7 +302,7 @@ func (r *reply) typed() {
 func (r *reply) answered(q *question, a answer, remark string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.leaveQuestion()
+	r.leaveNotes()
 	if r.json && !r.ended {
 		outcome := a.result()
 		outcome["toolCallId"] = q.call.ID

@@ -6,6 +6,7 @@ package config
 
 import (
 	"reflect"
+	"slices"
 	"time"
 
 	"strata/server/access"
@@ -179,6 +180,18 @@ func Default() *Config {
 		c.Providers[kind].Kind, c.Providers[kind].APIKeyEnv = kind, key
 	}
 	return c
+}
+
+// KeyVariables returns the names of the environment variables that hold the API keys of providers, sorted.
+func (c *Config) KeyVariables() []string {
+	var names []string
+	for _, p := range c.Providers {
+		if p.APIKeyEnv != "" {
+			names = append(names, p.APIKeyEnv)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // Origin returns where the value of a dotted key came from.

@@ -45,7 +45,8 @@ func offered(environ, hidden []string) map[string]string {
 		name, value, _ := strings.Cut(variable, "=")
 		switch {
 		case !environment.IsName(name) || !utf8.ValidString(variable): // Windows has hidden variables such as =C:
-		case strings.HasPrefix(strings.ToUpper(name), "STRATA_") || slices.Contains(hidden, name):
+		case strings.HasPrefix(strings.ToUpper(name), "STRATA_"):
+		case slices.ContainsFunc(hidden, func(h string) bool { return strings.EqualFold(h, name) }): // Windows has no case in names
 		default:
 			env[name] = value
 		}
@@ -55,13 +56,10 @@ func offered(environ, hidden []string) map[string]string {
 
 // ownKeys returns the variables from which the configuration of this process takes keys: a running server can have
 // another one.
-func ownKeys(p *cli.Process) (names []string) {
+func ownKeys(p *cli.Process) []string {
 	c, err := p.Load(nil)
 	if err != nil {
 		c = config.Default()
 	}
-	for _, provider := range c.Providers {
-		names = append(names, provider.APIKeyEnv)
-	}
-	return names
+	return c.KeyVariables()
 }

@@ -17,6 +17,7 @@ import (
 	"strata/session"
 	"strata/session/approval"
 	"strata/session/permissions"
+	"strata/session/shell"
 )
 
 // serverOptions returns the options of a server. The caller closes client.
@@ -83,6 +84,7 @@ func toolSettings(c *config.Config) (session.ToolSettings, error) {
 	}
 	return session.ToolSettings{
 		Enabled: c.Tools.Enabled, MaxSteps: c.Tools.MaxSteps, ApprovalTimeout: c.Tools.ApprovalTimeout,
+		Commands: shell.Runner(c.Tools.Commands), Secrets: c.KeyVariables(),
 		Rules: permissions.NewConfigured(allow, deny, newRuleFile(c).keep),
 	}, nil
 }

@@ -2,12 +2,15 @@ import type { PlanEntry } from "@strata/client";
 import { useState } from "preact/hooks";
 import { plural } from "../text/format.ts";
 import type { SessionView } from "../store/session.ts";
-import { questionsOf } from "../store/questions.ts";
+import type { LiveCall } from "../store/live-calls.ts";
+import { questionsOf, type Question } from "../store/questions.ts";
 import { resultKey } from "../store/tool-calls.ts";
 import { Icon, type IconName } from "../ui/icons.tsx";
 import { callState, indented, oneLine, place, placeBeside, progressOf, type CallState, type ResultPart } from "./calls.ts";
+import { isWhole, SUCCESS } from "./command.ts";
 import { Labeled, Picture } from "./content.tsx";
 import { Diffs } from "./diff.tsx";
+import { Command, Output } from "./output.tsx";
 import { QuestionView } from "./question.tsx";
 import { callName, expandKey, patchLabel, stepsKey, visibilities, type Row, type Toggle } from "./rows.ts";
 
@@ -18,8 +21,8 @@ export function Call({ row, view, toggle }: { row: CallRow; view: SessionView; t
   const turnId = row.entry.message.turnId;
   const running = turnId !== undefined && view.running.value?.turnId === turnId;
   const stored = view.transcript.results.value.of.get(resultKey(row.entry, row.callId));
-  const state = callState({ ...row, running }, stored, view.calls.all.value.get(row.callId));
   const question = questionsOf(view.id).find((q) => q.call.toolCallId === row.callId);
+  const state = callState({ ...row, running }, stored, asked(view.calls.all.value.get(row.callId), question));
   // Steps fold at the end of their turn, but not around a call that the user has opened.
   const click = (): void => toggle(expandKey(row.entry, callName(row.callId)), running && !row.open ? stepsKey(turnId) : undefined);
   return (
@@ -28,10 +31,17 @@ export function Call({ row, view, toggle }: { row: CallRow; view: SessionView; t
         <Icon name="chevron" />
         <CallLine state={state} folder={view.cwd.value} inView={row.entry.message.inView} />
       </button>
-      {row.open && <CallBody state={question ? { ...state, diffs: [] } : state} folder={view.cwd.value} />}
+      {row.open && <CallBody state={state} asks={question !== undefined} folder={view.cwd.value} />}
       {question && <QuestionView key={question.call.toolCallId} question={question} folder={view.cwd.value} />}
     </div>
   );
+}
+
+/** asked returns what updates report of a call with the title that its question has: the updates may have only the name of the tool. */
+function asked(live: LiveCall | undefined, question: Question | undefined): LiveCall | undefined {
+  if (!question) return live;
+  const { title, kind } = question.call;
+  return { ...live, ...(title === undefined ? {} : { title }), ...(kind === undefined ? {} : { kind }) };
 }
 
 const kindIcons = new Map<string, IconName>([
@@ -47,15 +57,23 @@ function CallLine({ state, folder, inView }: { state: CallState; folder: string;
     <>
       <Icon name={kindIcons.get(state.kind) ?? "tool"} />
       <span class="hidden">{oneLine(state.kind)}: </span>
-      <bdi class="call-title" title={state.title}>{state.title}</bdi>
+      <bdi class={state.command ? "call-title mono" : "call-title"} title={state.command?.line ?? state.title}>{state.title}</bdi>
       {beside !== "" && <bdi class="call-place" title={beside}>{beside}</bdi>}
       {hidden && <span class="call-status">{visibilities[state.stored?.entry.message.view?.state ?? ""] ?? "Not in view"}</span>}
-      {state.status !== "" && <span class={failures.has(state.status) ? "call-status bad" : "call-status"}>{state.status}</span>}
+      <Status state={state} />
     </>
   );
 }
 
-function CallBody({ state, folder }: { state: CallState; folder: string }) {
+/** The status of a call. A command that has run has its outcome instead, unless that says only that it is done. */
+function Status({ state: { status, ended } }: { state: CallState }) {
+  if (status === "") return null;
+  const outcome = status === "done" && ended && ended.outcome !== SUCCESS ? ended.outcome : "";
+  return <span class={failures.has(status) || outcome !== "" ? "call-status bad" : "call-status"}>{oneLine(outcome).toLowerCase() || status}</span>;
+}
+
+/** What a call does, and its result. What its question shows is not shown twice. */
+function CallBody({ state, asks, folder }: { state: CallState; asks: boolean; folder: string }) {
   const failed = failures.has(state.status) || state.status === "cancelled";
   return (
     <div class="call-body">
@@ -64,8 +82,10 @@ function CallBody({ state, folder }: { state: CallState; folder: string }) {
           {state.locations.map((l, i) => <li key={i}><bdi>{place(l, folder)}</bdi></li>)}
         </ul>
       )}
-      <Diffs diffs={state.diffs} folder={folder} />
-      {state.input !== "" && <Labeled text={indented(state.input)} label="Input" />}
+      {!asks && <Diffs diffs={state.diffs} folder={folder} />}
+      {state.command ? !asks && !isWhole(state.command, state.title) && <Command command={state.command} folder={folder} />
+        : state.input !== "" && <Labeled text={indented(state.input)} label="Input" />}
+      {state.output && <Output of={state.output} />}
       {state.parts.map((part, i) => <Part key={i} part={part} index={i} state={state} failed={failed} />)}
     </div>
   );
@@ -84,6 +104,7 @@ function Part({ part, index, state, failed }: { part: ResultPart; index: number;
         </div>
       )}
       {part.type === "image" ? <Picture block={part} />
+        : state.ended && index === 0 ? <Labeled text={state.ended.output} label={state.ended.outcome} bad={failed} whole />
         : state.diffs.length > 0 && !failed ? <Received text={part.text ?? ""} />
         : <Labeled text={part.text ?? ""} label={failed ? "Failed" : "Result"} bad={failed} />}
     </>

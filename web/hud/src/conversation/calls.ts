@@ -1,6 +1,8 @@
 import type { Block, ContentBlock, PlanEntry, ToolContent, ToolLocation } from "@strata/client";
 import type { LiveCall } from "../store/live-calls.ts";
+import type { LiveOutput } from "../store/live-output.ts";
 import type { StoredResult } from "../store/tool-calls.ts";
+import { commandOf, ended, type CommandLine, type Ended } from "./command.ts";
 import { diffsOf, storedDiffs, type ShownDiff } from "./diffs.ts";
 
 /** CallState is what the page shows of a tool call: of the stored message and result, or of updates. */
@@ -14,6 +16,12 @@ export interface CallState {
   parts: readonly ResultPart[];
   /** The changes of files. */
   diffs: readonly ShownDiff[];
+  /** The command that the call runs. */
+  command?: CommandLine;
+  /** How the command has ended. */
+  ended?: Ended;
+  /** The output so far of a call that runs. */
+  output?: LiveOutput;
   /** The stored result, if there is one. */
   stored?: StoredResult;
 }
@@ -48,14 +56,22 @@ interface Announced {
 export function callState(call: Announced, stored: StoredResult | undefined, live: LiveCall | undefined): CallState {
   const shown = stored ? stored.block.call : live;
   const parts = stored ? (stored.block.content ?? []) : (live?.content ?? []).flatMap(partOf);
+  const kind = shown?.kind ?? "other";
+  const input = call.args || inputOf(live);
+  const command = commandOf(kind, input);
+  const status = outcomes.get(shown?.outcome ?? "") ?? (stored ? (stored.block.isError ? "failed" : "done") : (liveStatuses.get(live?.status ?? "") ?? unsettled(call)));
+  const end = command && !shown?.outcome && (status === "done" || status === "failed") ? ended(parts[0]) : undefined;
   return {
     title: oneLine(shown?.title || call.name),
-    kind: shown?.kind ?? "other",
-    status: outcomes.get(shown?.outcome ?? "") ?? (stored ? (stored.block.isError ? "failed" : "done") : (liveStatuses.get(live?.status ?? "") ?? unsettled(call))),
+    kind,
+    status,
     locations: shown?.locations ?? [],
-    input: call.args || inputOf(live),
+    input,
     parts,
     diffs: stored ? storedDiffs(stored.block.call?.diffs ?? NONE) : diffsOf(live?.content ?? NONE),
+    ...(command ? { command } : {}),
+    ...(end ? { ended: end } : {}),
+    ...(status === "running" && live?.output ? { output: live.output } : {}),
     ...(stored ? { stored } : {}),
   };
 }

@@ -28,17 +28,26 @@ export function Picture({ block }: { block: Extract<Block, { type: "image" }> })
 /** Characters of a long text that are shown at first. */
 const SHOWN_TEXT = 4000;
 
+interface LabeledProps {
+  text: string;
+  label: string;
+  /** It tells of a failure. */
+  bad?: boolean;
+  /** All of a long text is shown: the output of a command, whose end says most. */
+  whole?: boolean;
+}
+
 /** A text with a label, monospace, at first the beginning of a long one. */
-export function Labeled({ text, label, bad = false }: { text: string; label: string; bad?: boolean }) {
-  const [all, setAll] = useState(false);
-  const hidden = text.length - SHOWN_TEXT;
+export function Labeled({ text, label, bad = false, whole = false }: LabeledProps) {
+  const [all, setAll] = useState(whole);
+  const hidden = whole ? 0 : text.length - SHOWN_TEXT;
   return (
     <div class={bad ? "result bad" : "result"}>
       <p class="result-label">
-        {label}
-        <CopyButton text={() => text} label={label === "Input" ? "Copy input" : "Copy result"} />
+        <span>{label}</span>
+        <CopyButton text={() => text} label={whole ? "Copy output" : label === "Input" ? "Copy input" : "Copy result"} />
       </p>
-      <pre tabIndex={0}>{all ? text : text.slice(0, SHOWN_TEXT)}</pre>
+      {text !== "" && <pre tabIndex={0}>{all ? text : text.slice(0, SHOWN_TEXT)}</pre>}
       {hidden > 0 && (
         <button type="button" class="link" onClick={() => setAll(!all)}>
           {all ? "Show less" : `Show ${count(hidden)} more characters`}

@@ -4,9 +4,11 @@ import { useLayoutEffect, useRef } from "preact/hooks";
 import type { Question } from "../store/questions.ts";
 import { visible } from "../text/visible.ts";
 import { indented, inputOf, oneLine, place } from "./calls.ts";
+import { commandOf } from "./command.ts";
 import { Labeled } from "./content.tsx";
 import { Diffs } from "./diff.tsx";
 import { diffsOf } from "./diffs.ts";
+import { Command } from "./output.tsx";
 
 /** Characters of the user's words to the model. The server takes 16 KiB. */
 const MAX_WORDS = 4000;
@@ -21,16 +23,18 @@ export function QuestionView({ question, folder }: { question: Question; folder:
   const changed = new Set(diffs.map((d) => d.path));
   const places = (call.locations ?? []).filter((l) => !changed.has(l.path));
   const isWhole = diffs.length > 0 && !diffs.some((d) => d.cut); // otherwise the input may say more
-  const input = isWhole ? "" : visible(indented(inputOf(call)));
+  const command = commandOf(call.kind ?? "", inputOf(call));
+  const input = isWhole || command ? "" : visible(indented(inputOf(call)));
   return (
     <section ref={useFocusAfter(question)} class="question" aria-label={`Permission: ${title}`}>
-      <p class="question-title"><span>Permission needed</span> <bdi>{title}</bdi></p>
+      <p class="question-title"><span>Permission needed</span> <bdi>{command ? "Run a command" : title}</bdi></p>
       {places.length > 0 && (
         <ul class="call-places" aria-label="Locations">
           {places.map((l, i) => <li key={i}><bdi>{place(l, folder)}</bdi></li>)}
         </ul>
       )}
       <Diffs diffs={diffs} folder={folder} />
+      {command && <Command command={command} folder={folder} />}
       {input !== "" && input !== "{}" && <Labeled text={input} label="Input" />}
       {question.wording.value
         ? <Rejection question={question} />

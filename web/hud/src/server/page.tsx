@@ -6,8 +6,9 @@ import { connection, isOpen } from "../store/connection.ts";
 import { bytes, count, fully, plural } from "../text/format.ts";
 import { CopyButton } from "../ui/controls.tsx";
 import { Shown, useFetched } from "../ui/fetched.tsx";
+import { McpServers } from "./mcp.tsx";
 
-/** The server page: activity, version and storage, addresses for editors, models and providers. */
+/** The server page: activity, version and storage, addresses for editors, models, MCP servers and providers. */
 export function ServerPage() {
   const server = useFetched(info);
   return (
@@ -58,6 +59,7 @@ export function ServerPage() {
                 </table>
               </div>
             </section>
+            <McpServers servers={server.mcpServers} />
           </>
         )}
       </Shown>

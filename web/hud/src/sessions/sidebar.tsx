@@ -11,6 +11,7 @@ import { base, fully, plural, when } from "../text/format.ts";
 import { Empty, IconButton, Progress } from "../ui/controls.tsx";
 import { Icon, Logo } from "../ui/icons.tsx";
 import { VirtualList } from "../ui/virtual-list.tsx";
+import { FailedServers } from "../server/mcp.tsx";
 import { SearchResults } from "./search-results.tsx";
 import { dialog } from "../dialogs.ts";
 
@@ -36,7 +37,7 @@ export function Sidebar() {
       <Transfers />
       <footer class="sidebar-foot">
         <a class={route.value.page === "server" ? "foot-link here" : "foot-link"} href="#/server" aria-current={route.value.page === "server" ? "page" : undefined}>
-          <Icon name="server" />Server
+          <Icon name="server" />Server<FailedServers />
         </a>
         <IconButton icon="help" label="Keyboard shortcuts (?)" onClick={() => (dialog.value = "help")} />
       </footer>

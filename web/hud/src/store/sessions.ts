@@ -1,7 +1,7 @@
 import { computed, signal } from "@preact/signals";
 import type { ServerEvent, SessionInfo } from "@strata/client";
 import { call, client } from "./connection.ts";
-import { counts } from "./server.ts";
+import { counts, info } from "./server.ts";
 import { failed, toast } from "./toasts.ts";
 
 /** An entry of the session list. */
@@ -67,11 +67,15 @@ function take(event: ServerEvent): void {
     case "counts":
       counts.value = event.counts;
       break;
+    case "mcp_servers":
+      info.changed();
+      break;
     case "resubscribed":
       counts.value = event.counts;
       void list();
       break;
     case "reset":
+      info.changed();
       void list();
       break;
   }

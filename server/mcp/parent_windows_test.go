@@ -1,0 +1,5 @@
+package mcp
+
+func actParent() {}
+
+func (a *actorServer) child(m message) { a.text(m, "") }

@@ -75,7 +75,7 @@ func randomKillsAroundCommands(t *testing.T, seed uint64, n int) {
 
 // next chooses how the server ends, and whether some commands do not end before.
 func (c *commandWorld) next() (how string) {
-	how = []string{killed, killed, stopped, crashed}[c.chance.IntN(4)]
+	how = []string{killed, stopped, crashed, crashed}[c.chance.IntN(4)]
 	c.errands.endless = c.chance.IntN(2) == 0
 	if slices.ContainsFunc(c.workers, (*worker).isLost) {
 		c.errands.endless = true // as those of the lost work may be

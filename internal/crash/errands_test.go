@@ -65,7 +65,8 @@ func (r *errands) plan(chance *rand.Rand, k *work) (plan [][]toolCall) {
 		var calls []toolCall
 		for i := range 1 + chance.IntN(3) {
 			if chance.IntN(5) == 0 {
-				calls = append(calls, toolCall{"search", `{"pattern":"needle1"}`, "match"})
+				n := 1 + (3*step+i)%workFiles // a turn that repeats a call ends
+				calls = append(calls, toolCall{"search", fmt.Sprintf(`{"pattern":"needle%d"}`, n), "match"})
 				continue
 			}
 			calls = append(calls, r.call(fmt.Sprintf("%s/%d/%d", k.name, step+1, i), r.line(chance)))

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"strconv"
 	"strings"
 	"syscall"
@@ -84,6 +85,19 @@ func TestProcessesInTheBackgroundEndWithTheCommand(t *testing.T) {
 	if lives(w.pid("child")) {
 		t.Error("it lives")
 	}
+}
+
+// A daemon is out of reach, and keeps the output open.
+func TestADaemonDoesNotHoldUpTheResult(t *testing.T) {
+	if _, err := exec.LookPath("setsid"); err != nil {
+		t.Skip(err)
+	}
+	w := open(t)
+	text := w.line("setsid sh -c 'echo $$ > child; exec sleep 1000' & while ! test -s child; do sleep 0.01; done; echo done")
+	if pid := w.pid("child"); lives(pid) {
+		must(t, syscall.Kill(pid, syscall.SIGKILL))
+	}
+	equal(t, "result", text, "Exit code 0\ndone\n")
 }
 
 func TestTheTimeLimitOfACommand(t *testing.T) {

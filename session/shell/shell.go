@@ -92,11 +92,11 @@ func Tool(s Services) tools.Tool {
 func description(system string) string {
 	program, args := shellFor(system, "LINE")
 	return "Run a command line with " + strings.Join(append([]string{program}, args...), " ") + ", in the workspace folder or in the folder cwd " +
-		"inside the workspace. The result has the exit code and the output. There is no input and no terminal: a command that asks a " +
-		"question or starts an editor or a pager fails or waits until its time limit (timeout_s). The output of a long command is " +
-		"reduced to its head and tail. Processes that are left running in the background end with the command. Each command has a " +
-		"new shell: variables and the current folder do not last. Use it to build, test, and for version control. Use read_file, " +
-		"edit_file, search and list_files for files: they show the user's unsaved text, and their changes can be undone."
+		"inside the workspace. The result has the exit code and the output. Nobody gives input to a command: one that asks a question, or " +
+		"starts an editor, fails or waits until its time limit (timeout_s). A long output is reduced to its head and tail. Processes that " +
+		"a command leaves in the background end with it. Each command has a new shell: variables and the current folder do not last. " +
+		"Run commands to build, to test, and for version control. Use read_file, edit_file, search and list_files for files: they show " +
+		"the user's unsaved text, and their changes can be undone."
 }
 
 // shellFor returns the program that runs a line, and its arguments.

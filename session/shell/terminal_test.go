@@ -335,7 +335,7 @@ func TestTheSizeOfATruncatedOutput(t *testing.T) {
 func TestTheEditorsOutputIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := &fakeEditor{asking: func(context.Context) (clients.TerminalOutput, error) {
-			return clients.TerminalOutput{Text: "first\n" + strings.Repeat("漢字\n", 1<<20) + "last\n"}, nil
+			return clients.TerminalOutput{Text: "first\n" + strings.Repeat("漢字\n", 1<<18) + "last\n"}, nil
 		}}
 		r, err := inEditor(t, e).call(map[string]any{"command": "make"}).Run(t.Context(), 2000, e.show)
 		must(t, err)

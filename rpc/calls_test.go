@@ -56,6 +56,37 @@ func TestCallGetsItsResult(t *testing.T) {
 	})
 }
 
+// Requests that are begun in turn are sent in turn, whoever waits for their results and when.
+func TestCallsAreBegunInOrder(t *testing.T) {
+	overAll(t, func(t *testing.T, tr transport) {
+		s := serve(t, tr, basic, Options{Calls: 3}, Limits{})
+		var pending []*Pending
+		for _, method := range []string{"kill", "release", "kill"} {
+			p, err := s.conn.Begin(method, struct{}{}, Position{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			pending = append(pending, p)
+		}
+		s.want(asking(1, "kill"), asking(2, "release"), asking(3, "kill"))
+		if _, err := s.conn.Begin("more", struct{}{}, Position{}); !errors.Is(err, ErrCallsFull) {
+			t.Errorf("a fourth request: %v", err)
+		}
+		s.send(result(`"strata-2"`, "2"), result(`"strata-1"`, "1"))
+		for i, p := range pending[:2] {
+			if got, err := p.Await(t.Context()); err != nil || string(got) != fmt.Sprint(i+1) {
+				t.Errorf("request %d: %s, %v", i+1, got, err)
+			}
+		}
+		late, cancel := context.WithDeadline(t.Context(), time.Unix(0, 0))
+		defer cancel()
+		if _, err := pending[2].Await(late); !errors.Is(err, ErrCallLate) {
+			t.Errorf("without a result: %v", err)
+		}
+		s.want(cancelling(3))
+	})
+}
+
 // The ids of both ends are separate: a request of the peer may have the id of one of the server's.
 func TestCallIDsAreSeparate(t *testing.T) {
 	overAll(t, func(t *testing.T, tr transport) {

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -172,6 +173,28 @@ func TestAnMCPToolIsCalled(t *testing.T) {
 	updates := e.Frames().Of(sid).Kind("tool_call_update")
 	if last := string(updates[len(updates)-1].Params); !strings.Contains(last, `"kind":"other","status":"completed"`) {
 		t.Errorf("the last update is %s", last)
+	}
+}
+
+// A prompt right after the response has the tools of the servers that the request named.
+func TestAPromptAfterTheResponseHasTheTools(t *testing.T) {
+	t.Parallel()
+	ts, _ := startMCP(t)
+	e := ts.editor()
+	e.Serve(wire.MethodRequestPermission, func(json.RawMessage) (any, *rpc.Error) {
+		return map[string]any{"outcome": map[string]any{"outcome": "selected", "optionId": "allow_once"}}, nil
+	})
+	sid := e.NewSession(ts.work)
+	for i := range 20 {
+		method := []string{"session/load", "session/resume", "session/fork", "session/new"}[i%4]
+		must(t, e.Call("session/close", map[string]any{"sessionId": sid}, nil))
+		var made struct{ SessionID string }
+		must(t, e.Call(method, map[string]any{"sessionId": sid, "cwd": ts.work, "mcpServers": []any{named("web", "web")}}, &made))
+		sid = cmp.Or(made.SessionID, sid)
+		mustPrompt(t, e, sid, `call web__echo {}`)
+		if got, failed := lastResult(t, e, sid); got != "web echo{}" || failed {
+			t.Fatalf("after %s: %q", method, got)
+		}
 	}
 }
 

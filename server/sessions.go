@@ -77,13 +77,13 @@ func (p *peer) useServers(s *session.Session, o servers.Opening) {
 
 // loadSession replays the transcript, then responds.
 func loadSession(p *peer, r *rpc.Request, params wire.OpenSessionParams) {
-	p.reopen(r, params, func(s *session.Session, sub *subscription) {
+	p.reopen(r, params, func(s *session.Session, sub *subscription, result func(session.Info) any) {
 		s.Replay(sub.cursor.Load(), func(i session.Info, err error) {
 			if err != nil {
 				r.Fail(wire.SessionError(s.ID(), err))
 				return
 			}
-			r.ReplyAfter(p.reopened(i), sub, afterReplay)
+			r.ReplyAfter(result(i), sub, afterReplay)
 			sub.commands.Update(true)
 		})
 	})
@@ -91,8 +91,8 @@ func loadSession(p *peer, r *rpc.Request, params wire.OpenSessionParams) {
 
 // resumeSession responds without a replay.
 func resumeSession(p *peer, r *rpc.Request, params wire.OpenSessionParams) {
-	p.reopen(r, params, func(s *session.Session, sub *subscription) {
-		s.Resume(sub.cursor.Load(), thenCommands(sub, responder(r, s, p.reopened)))
+	p.reopen(r, params, func(s *session.Session, sub *subscription, result func(session.Info) any) {
+		s.Resume(sub.cursor.Load(), thenCommands(sub, responder(r, s, result)))
 	})
 }
 
@@ -112,8 +112,11 @@ func (p *peer) reopened(i session.Info) any {
 }
 
 // reopen checks the folders that a client names for a stored session, sets the roots and the model if the client names
-// any, subscribes the connection, and calls then.
-func (p *peer) reopen(r *rpc.Request, params wire.OpenSessionParams, then func(*session.Session, *subscription)) {
+// any, subscribes the connection, and calls then. result returns the result for the client, and starts the MCP servers: a
+// prompt that follows the response waits for them.
+func (p *peer) reopen(
+	r *rpc.Request, params wire.OpenSessionParams, then func(s *session.Session, sub *subscription, result func(session.Info) any),
+) {
 	r.Go(func(ctx context.Context) (any, error) {
 		s, release, err := p.open(params.SessionID)
 		if err != nil {
@@ -146,9 +149,11 @@ func (p *peer) reopen(r *rpc.Request, params wire.OpenSessionParams, then func(*
 		if err != nil {
 			return nil, err
 		}
-		then(s, sub)
+		then(s, sub, func(i session.Info) any {
+			p.useServers(s, servers.Opening{Named: params.MCPServers})
+			return p.reopened(i)
+		})
 		p.greet(s)
-		p.useServers(s, servers.Opening{Named: params.MCPServers})
 		if to.from != "" {
 			s.Notify(fmt.Sprintf("The session has moved from %s to %s.", to.from, to.CWD))
 			p.monitors.renamed(info.Session)

@@ -208,6 +208,25 @@ func TestAPromptDoesNotWaitLongForMCPServers(t *testing.T) {
 	})
 }
 
+// A server that is ready before the prompt is stored: the request has the prompt, and its tools.
+func TestMCPServersStartWhileThePromptIsStored(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		source, store := new(mcpSource), newHeldStore()
+		a := acting(t, source.using("git"), func(d *Deps) { d.Store = store })
+		result := a.prompt("hello", nil)
+		synctest.Wait()
+		source.newest("git").is(servers.Ready, "", "log")
+		synctest.Wait()
+		store.decide <- nil
+		c := a.asked()
+		if got := texts(c.req); c.toolNames() != "git__log" || !strings.Contains(got, "hello") {
+			t.Errorf("the request has the tools %s and the texts %q", c.toolNames(), got)
+		}
+		c.end("hi")
+		<-result
+	})
+}
+
 // A session without servers, and one whose model has no tools, do not wait.
 func TestWhoDoesNotWaitForMCPServers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -425,8 +425,10 @@ func (j *judgment) wrongMessage(m *history.Message, calls []history.Block, step 
 	if m.Role != history.RoleAssistant {
 		return "it has no message"
 	}
-	if m.Status == history.StatusInterrupted && j.turn.status == "interrupted" && last && len(calls) == 0 && strings.HasPrefix(want, said) {
-		return ""
+	if m.Status == history.StatusInterrupted && j.turn.status == "interrupted" && strings.HasPrefix(want, said) {
+		if last && len(calls) == 0 || j.work.stops && j.beginsWith(calls, step) {
+			return ""
+		}
 	}
 	same := slices.EqualFunc(calls, j.work.calls(step), func(b history.Block, c toolCall) bool { return b.Name == c.Tool && b.Args == c.Input })
 	if m.Status != history.StatusComplete || said != want || !same {
@@ -435,13 +437,23 @@ func (j *judgment) wrongMessage(m *history.Message, calls []history.Block, step 
 	return ""
 }
 
+// beginsWith reports whether the calls of a step begin with these, of which a stopped server has cut the last one.
+func (j *judgment) beginsWith(calls []history.Block, step int) bool {
+	for i, want := range j.work.calls(step) {
+		if i < len(calls) && (calls[i].Name != want.Tool || calls[i].Args != want.Input && (i < len(calls)-1 || !strings.HasPrefix(want.Input, calls[i].Args))) {
+			return false
+		}
+	}
+	return len(calls) <= len(j.work.calls(step))
+}
+
 // wrongResults checks the results of a step.
 func (j *judgment) wrongResults(m *history.Message, calls []history.Block, step int, cut bool) string {
 	results := blocksOf(m, history.BlockToolResult)
 	if m.Role != history.RoleTool || len(results) != len(calls) {
 		return fmt.Sprintf("%d calls have %d results", len(calls), len(results))
 	}
-	for i, want := range j.work.calls(step) {
+	for i, want := range j.work.calls(step)[:len(calls)] {
 		text := (&history.Message{Blocks: results[i : i+1]}).PlainText()
 		lost := cut && results[i].IsError && (strings.HasPrefix(text, callLost) || j.work.stops && strings.HasPrefix(text, callStopped))
 		if results[i].CallID != calls[i].CallID || !lost && (results[i].IsError || !strings.Contains(strings.ToLower(text), want.Result)) {

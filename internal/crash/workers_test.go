@@ -49,7 +49,11 @@ func (u *worker) work(e *testclient.Editor) error {
 			u.open = u.next()
 		}
 		_, err := u.open.send(e).Wait()
-		if f := fault(err); err != nil && (f == nil || f.Code != codeProvider) {
+		f := fault(err)
+		if f != nil && f.Code == codeBusy && u.open.stops {
+			return nil // the server is being stopped
+		}
+		if err != nil && (f == nil || f.Code != codeProvider) {
 			return err
 		}
 		if err == nil && u.desk != nil {

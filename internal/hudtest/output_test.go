@@ -60,7 +60,7 @@ func TestTheOutputOfACommandFollowsUntilTheReaderScrolls(t *testing.T) {
 	p.Equals(outputText+`.split("\n")[0]`, "101")
 	p.WaitText(".output .result-label", "before it omitted")
 	p.Equals(`document.querySelector(".output pre").getAttribute("aria-live")`, "off")
-	p.Equals(`[...document.querySelectorAll(".call-body .result-label")].map((e) => e.innerText.split(",")[0])`, []string{"Command", "Output"})
+	p.Equals(`[...document.querySelectorAll(".call-body .result-label")].map((e) => e.innerText.split(",")[0])`, []string{"Output"})
 	second := a.open()
 	second.toggleCall("seq 300")
 	second.Wait(outputText + `.endsWith("\n300\n")`)
@@ -84,7 +84,7 @@ func TestTheOutputOfACommandFollowsUntilTheReaderScrolls(t *testing.T) {
 	for _, page := range []*Page{p, second} {
 		page.Wait(`!document.querySelector(".output")`)
 		page.WaitText(".call-status", "exit code 3")
-		page.Equals(`[...document.querySelectorAll(".call-body .result-label")].map((e) => e.innerText)`, []string{"Command", "Exit code 3"})
+		page.Equals(`[...document.querySelectorAll(".call-body .result-label")].map((e) => e.innerText)`, []string{"Exit code 3"})
 		page.Wait(`((text) => text.startsWith("1\n2\n") && text.endsWith("320\nlast\n"))([...document.querySelectorAll(".call-body pre")].at(-1).textContent)`)
 	}
 	reloaded := a.open()
@@ -111,7 +111,8 @@ func TestTheQuestionOfACommandShowsItsLineAndTheRules(t *testing.T) {
 	p.Equals(`document.querySelectorAll(".call .command").length`, 1) // only in the question
 	p.clickAnswer("Allow once")
 	p.WaitText(".call-status", "exit code 1")
-	p.Wait(`document.querySelectorAll(".call .command").length === 2`)
+	p.Wait(`document.querySelectorAll(".call-body .command").length === 1`)
+	p.Wait(`document.querySelectorAll(".question .command").length === 1`)
 	p.Equals(`[...document.querySelectorAll(".question .result-label, .question pre")].map((e) => e.innerText)`, []string{"Command in web, at most 90 s", "echo one &&\necho two"})
 	p.clickAnswer("Reject")
 	a.end(turn)
@@ -136,7 +137,7 @@ func TestHostileCommandsStayTextOnASmallScreen(t *testing.T) {
 			"the page scrolls sideways":             `document.documentElement.scrollWidth > innerWidth`,
 			"the conversation scrolls sideways":     `document.querySelector(".transcript").scrollWidth > document.querySelector(".transcript").clientWidth`,
 			"a text is not bounded":                 `[...document.querySelectorAll(".call-body pre")].some((e) => e.clientHeight > 300)`,
-			"the title has more than one line":      `document.querySelector(".call .disclosure").clientHeight > 40`,
+			"the title is not bounded":              `document.querySelector(".call .disclosure").clientHeight > 300`,
 			"the line changes the direction":        `document.querySelector(".command").innerText.includes("\u202e")`,
 			"elements of the text are in the page":  `document.querySelector(".transcript iframe, .transcript script, .transcript [onerror], .transcript [onload], .call-body a")`,
 			"the status of the call is out of view": `document.querySelector(".call-status").getBoundingClientRect().right > innerWidth`,

@@ -77,14 +77,15 @@ func TestCommandsAndTheirResults(t *testing.T) {
 	p := Open(t, w.Server)
 	Eval[int](p, bundle(t, "../../web/hud/src/conversation/command.ts"))
 	for script, want := range map[string]string{
-		`module.commandOf("execute", '{"command":"make","cwd":"web","timeout_s":9}')`:                                                          `{"line":"make","folder":"web","seconds":9}`,
-		`module.commandOf("execute", '{"command":"make","cwd":1,"timeout_s":"9"}')`:                                                            `{"line":"make","folder":"","seconds":0}`,
-		`["", "{", "null", "[]", '{"command":""}', '{"command":["ls"]}'].map((input) => module.commandOf("execute", input) ?? 0)`:              `[0,0,0,0,0,0]`,
-		`module.commandOf("other", '{"command":"make"}') ?? 0`:                                                                                 `0`,
-		`module.ended({type: "text", text: "Exit code 1\na\nb\n"})`:                                                                            `{"outcome":"Exit code 1","output":"a\nb\n"}`,
-		`module.ended({type: "text", text: "Ended after 9 s. Its output so far:\na"})`:                                                         `{"outcome":"Ended after 9 s. Its output so far","output":"a"}`,
-		`module.ended({type: "text", text: "Exit code 0"})`:                                                                                    `{"outcome":"Exit code 0","output":""}`,
-		`[undefined, {type: "image"}, {type: "text", text: ""}, {type: "text", text: "x".repeat(999)}].map((part) => module.ended(part) ?? 0)`: `[0,0,0,0]`,
+		`module.commandOf("execute", '{"command":"make","cwd":"web","timeout_s":9}')`:                                                                `{"line":"make","folder":"web","seconds":9}`,
+		`module.commandOf("execute", '{"command":"make","cwd":1,"timeout_s":"9"}')`:                                                                  `{"line":"make","folder":"","seconds":0}`,
+		`["", "{", "null", "[]", '{"command":""}', '{"command":["ls"]}'].map((input) => module.commandOf("execute", input) ?? 0)`:                    `[0,0,0,0,0,0]`,
+		`module.commandOf("other", '{"command":"make"}') ?? 0`:                                                                                       `0`,
+		`[["a", "", 0], ["b", "", 0], ["a", "web", 0], ["a", "", 9]].map(([line, folder, seconds]) => module.isWhole({line, folder, seconds}, "a"))`: `[true,false,false,false]`,
+		`module.ended({type: "text", text: "Exit code 1\na\nb\n"})`:                                                                                  `{"outcome":"Exit code 1","output":"a\nb\n"}`,
+		`module.ended({type: "text", text: "Ended after 9 s. Its output so far:\na"})`:                                                               `{"outcome":"Ended after 9 s. Its output so far","output":"a"}`,
+		`module.ended({type: "text", text: "Exit code 0"})`:                                                                                          `{"outcome":"Exit code 0","output":""}`,
+		`[undefined, {type: "image"}, {type: "text", text: ""}, {type: "text", text: "x".repeat(999)}].map((part) => module.ended(part) ?? 0)`:       `[0,0,0,0]`,
 	} {
 		if got := Eval[string](p, "JSON.stringify("+script+")"); got != want {
 			t.Errorf("%s: got %s, want %s", script, got, want)

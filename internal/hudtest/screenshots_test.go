@@ -37,7 +37,7 @@ const retouch = `((folder, port) => {
 	const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
 	for (let node; (node = walker.nextNode()); ) {
 		const text = node.nodeValue.replaceAll(folder + "/project", "/home/me").replaceAll(folder, "/home/me/.local")
-			.replaceAll(":" + port, ":7717").replace(/\b\d{1,2}:\d\d(:\d\d)?[\s\u202f][AP]M\b/g, "9:41 AM").replace(/(msg|note)_[0-9A-Z]{26}/g, "$1_01KE6D00000000000000000001");
+			.replaceAll(":" + port, ":7717").replace(/http:\/\/127\.0\.0\.1:(?!7717\b)\d+/g, "https://api.anthropic.com").replace(/\b\d{1,2}:\d\d(:\d\d)?[\s\u202f][AP]M\b/g, "9:41 AM").replace(/(msg|note)_[0-9A-Z]{26}/g, "$1_01KE6D00000000000000000001");
 		if (text !== node.nodeValue) node.nodeValue = text;
 	}
 	return document.fonts.ready.then(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(1)))));
@@ -170,7 +170,7 @@ func (s *story) command(t *testing.T, p *Page, folder, sid string) {
 	}
 	turn := s.e.Start(sid, "say I run the tests of the greetings.\n"+runs(map[string]any{"command": "sh test.sh"})+"say All greetings are right.")
 	p.toggleCall("sh test.sh")
-	p.shoot(s, "command", func() { p.WaitText(".output pre", "no name ...") })
+	p.shoot(s, "command", func() { p.Wait(outputText + `.endsWith("no name ...") && (document.activeElement.blur(), true)`) })
 	if err := os.WriteFile(filepath.Join(folder, "done"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -179,7 +179,7 @@ func (s *story) command(t *testing.T, p *Page, folder, sid string) {
 	}
 }
 
-const testGreetings = `for name in Ada Grace Linus Margaret "Ada Lovelace" "Grace Hopper" Ångström "Zoë B." 李 "D'Arcy"; do
+const testGreetings = `for name in Ada Grace Linus Margaret "Ada Lovelace" "Grace Hopper" Ångström "Zoë B." "D'Arcy"; do
 	echo "=== RUN   greet/$name"
 	echo "    greet.sh: Hello, $name!"
 	echo "--- PASS: greet/$name"

@@ -3,6 +3,7 @@ package process
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"testing"
 
@@ -115,11 +116,24 @@ func stop(t *testing.T, line string, end func(*Process)) {
 	p.nothingLeft()
 }
 
-func TestAStoppedProgramCanEndItself(t *testing.T) {
+func TestAProgramThatIsToldToStopCanEndItself(t *testing.T) {
 	withScopes(t, func(t *testing.T) {
 		p := newPlace(t)
 		process := p.start("trap 'exit 7' TERM" + waits)
 		p.await("up")
+		process.Stop()
+		p.ended(process, Exit{Code: 7})
+		p.nothingLeft()
+	})
+}
+
+func TestAProgramThatWaitsForSIGCONTCanEndItself(t *testing.T) {
+	withScopes(t, func(t *testing.T) {
+		p := newPlace(t)
+		process := p.start("trap 'exit 7' TERM; kill -STOP $$" + waits)
+		p.eventually("a program that waits", func() bool {
+			return slices.ContainsFunc(p.left(), func(pid int) bool { return pid != process.supervisor.Pid && state(pid) == 'T' })
+		})
 		process.Stop()
 		p.ended(process, Exit{Code: 7})
 		p.nothingLeft()

@@ -52,7 +52,8 @@ type actorServer struct {
 	mu  sync.Mutex
 	out *bufio.Writer
 
-	answers []string // to requests of ours
+	answers   []string // to requests of ours
+	cancelled int      // number of requests that were cancelled
 }
 
 func (a *actorServer) does(word string) bool {
@@ -145,6 +146,10 @@ func (a *actorServer) receive(m message) {
 		if a.does("die-when-initialized") {
 			os.Exit(1)
 		}
+	case "notifications/cancelled":
+		a.mu.Lock()
+		a.cancelled++
+		a.mu.Unlock()
 	case "tools/list":
 		a.list(m)
 	case "tools/call":
@@ -229,6 +234,8 @@ func (a *actorServer) call(m message) {
 			a.progress(m, i, fmt.Sprint("part ", i))
 		}
 		a.text(m, "done")
+	case "progress-and-hang":
+		a.progress(m, 1, "begun")
 	case "endless-progress":
 		for i := 0; ; i++ {
 			a.progress(m, i, strings.Repeat("p", 10000))
@@ -255,6 +262,11 @@ func (a *actorServer) call(m message) {
 		a.line(`{"jsonrpc":"2.0","id":` + string(m.ID) + `,"result":` + m.Params.Arguments["json"] + `}`)
 	case "error":
 		a.send(members{"id": m.ID, "error": members{"code": -32000, "message": "no such " + strings.Repeat("x", 10000)}})
+	case "cancelled":
+		a.mu.Lock()
+		n := a.cancelled
+		a.mu.Unlock()
+		a.text(m, fmt.Sprint(n))
 	case "child":
 		a.child(m)
 	case "process":

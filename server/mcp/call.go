@@ -14,12 +14,6 @@ import (
 	"strata/session/servers"
 )
 
-// maxErrorText is the maximum size of a server's error for the model, in bytes.
-const maxErrorText = 4 << 10
-
-// codeRejected is the code of errors that the SDK makes of failed requests over HTTP.
-const codeRejected = -32005
-
 // answer is the end of a request.
 type answer struct {
 	result *sdk.CallToolResult

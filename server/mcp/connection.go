@@ -3,12 +3,7 @@ package mcp
 import (
 	"context"
 	"errors"
-	"fmt"
-	"log/slog"
-	"net/url"
-	"path/filepath"
-	"runtime/debug"
-	"strings"
+	"net/http"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -69,50 +64,13 @@ func (c *connection) close() {
 	c.link.wait()
 }
 
-// newClient returns a client that has no capabilities but the folders of a place. Requests for anything else get an error.
-func newClient(version string, at servers.Place) *sdk.Client {
-	client := sdk.NewClient(&sdk.Implementation{Name: "strata", Title: "Strata", Version: version}, &sdk.ClientOptions{
-		Logger:                 slog.New(slog.DiscardHandler),
-		Capabilities:           &sdk.ClientCapabilities{RootsV2: &sdk.RootCapabilities{}},
-		MultiRoundTrip:         &sdk.MultiRoundTripOptions{Disabled: true},
-		ToolListChangedHandler: func(context.Context, *sdk.ToolListChangedRequest) {}, // the inbox has it; this asks the server for it
-	})
-	for _, folder := range append([]string{at.Folder}, at.Roots...) {
-		client.AddRoots(&sdk.Root{URI: fileURI(folder), Name: filepath.Base(folder)})
-	}
-	client.AddReceivingMiddleware(func(next sdk.MethodHandler) sdk.MethodHandler {
-		return func(ctx context.Context, method string, req sdk.Request) (result sdk.Result, err error) {
-			err = protected(func() (err error) {
-				result, err = next(ctx, method, req)
-				return err
-			})
-			return result, err
-		}
-	})
-	return client
-}
-
-// fileURI returns the URI of an absolute path.
-func fileURI(path string) string {
-	path = filepath.ToSlash(path)
-	if !strings.HasPrefix(path, "/") { // a drive of Windows
-		path = "/" + path
-	}
-	return (&url.URL{Scheme: "file", Path: path}).String()
-}
-
-// protected calls f, and returns a panic in it as an error. It is for code of the SDK that processes what a server sent.
-func protected(f func() error) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("process a message of an MCP server: %v\n%s", p, debug.Stack())
-		}
-	}()
-	return f()
-}
-
-// wantsNewer reports that a server has refused the handshake of older protocol versions.
+// wantsNewer reports that a server may have refused the handshake of older protocol versions. Over HTTP that can be any bad
+// request.
 func wantsNewer(err error) bool {
-	var refusal *jsonrpc.Error
-	return errors.As(err, &refusal) && (refusal.Code == jsonrpc.CodeMethodNotFound || refusal.Code == sdk.CodeUnsupportedProtocolVersion)
+	var answer *jsonrpc.Error
+	if errors.As(err, &answer) && (answer.Code == jsonrpc.CodeMethodNotFound || answer.Code == sdk.CodeUnsupportedProtocolVersion) {
+		return true
+	}
+	var status refusal
+	return errors.As(err, &status) && status == http.StatusBadRequest
 }

@@ -79,8 +79,9 @@ func FuzzServer(f *testing.F) {
 	f.Add([]byte(`{"jsonrpc":"2.0","id":$ID,"error":{"code":-32601,"message":"x","data":{}}}`))
 	f.Add([]byte(`{"jsonrpc":"2.0","id":$ID,"result":{"tools":[{"name":"a","inputSchema":{"properties":{"a":{"properties":null}}}}],"nextCursor":"a"}}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
+		t.Parallel()
 		short := standard
-		short.start, short.idle, short.relist = time.Second, time.Second, 0
+		short.start, short.idle, short.relist = 200*time.Millisecond, 200*time.Millisecond, 0
 		s := newServer(servers.Definition{Name: "odd"}, servers.Place{Folder: "/f"}, slog.New(slog.DiscardHandler), short, "1", func(in *inbox) (link, error) {
 			return startStdio(pretend(odd(data)), process.Command{}, in, short)
 		})

@@ -166,7 +166,7 @@ func (h *Host) Close() {
 // closedServer is the server of a closed host.
 type closedServer struct{}
 
-var errHostClosed = errors.New("Strata is closing, so MCP servers are unavailable")
+var errHostClosed = errors.New("the program is closing, so MCP servers are unavailable")
 
 func (closedServer) State() servers.State {
 	return servers.State{Status: servers.Failed, Error: errHostClosed.Error()}

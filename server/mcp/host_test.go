@@ -1,6 +1,8 @@
 package mcp
 
 import (
+	"fmt"
+	"sync"
 	"testing"
 
 	"strata/session/servers"
@@ -86,4 +88,26 @@ func TestServersEndWithTheirHost(t *testing.T) {
 	late.Wake()
 	late.Release()
 	h.Close()
+}
+
+func TestManySessionsUseServersAtTheSameTime(t *testing.T) {
+	h := hostOf(t, nil)
+	at := servers.Place{Folder: realFolder(t)}
+	var group sync.WaitGroup
+	for i := range 8 {
+		group.Go(func() {
+			for range 3 {
+				u := h.Use(actor(t, fmt.Sprint("in-order ", i%2)), at, func() {})
+				r, err := u.Call(t.Context(), "echo", []byte(`{"text":"hello"}`), func(string) {})
+				if err != nil || textOf(r.Content) != "hello" {
+					t.Errorf("%v, %v", r, err)
+				}
+				h.List()
+				u.Wake()
+				u.Release()
+			}
+		})
+	}
+	group.Wait()
+	equal(t, "servers", len(h.List()), 0)
 }

@@ -11,8 +11,14 @@ import (
 	"strata/session/servers"
 )
 
-// hasty are limits that only servers reach that never do what is waited for.
-func hasty(l *limits) { l.start, l.idle, l.relist = time.Second, time.Second, 10*time.Millisecond }
+// brisk lists changed tools soon.
+func brisk(l *limits) { l.relist = 10 * time.Millisecond }
+
+// hasty makes limits short that only calls reach that have no end.
+func hasty(l *limits) { l.idle, l.relist = time.Second, 10*time.Millisecond }
+
+// calm makes the limits of calls long again.
+func (u *used) calm() { u.Server.(*use).server.limits.idle = patience }
 
 func TestAServerThatCannotStartFailsWithTheReason(t *testing.T) {
 	for script, reason := range map[string]string{
@@ -28,7 +34,12 @@ func TestAServerThatCannotStartFailsWithTheReason(t *testing.T) {
 	} {
 		t.Run(script, func(t *testing.T) {
 			t.Parallel()
-			u := take(t, hostOf(t, hasty), actor(t, script), servers.Place{})
+			u := take(t, hostOf(t, func(l *limits) {
+				l.exit = patience
+				if strings.Contains(reason, "1s") {
+					l.start = time.Second
+				}
+			}), actor(t, script), servers.Place{})
 			hasAll(t, u.failed().Error, reason)
 			_, err := u.call("echo", nil)
 			if err == nil {
@@ -103,6 +114,7 @@ func TestACallOfAServerThatMisbehavesFailsWithASentence(t *testing.T) {
 			if len(err.Error()) > maxErrorText+200 {
 				t.Errorf("the sentence has %d bytes", len(err.Error()))
 			}
+			u.calm()
 			switch tool {
 			case "die":
 				hasAll(t, u.failed().Error, "exit code 7\nout of memory")
@@ -160,14 +172,19 @@ func TestACancelledCallReturnsTheErrorOfItsContext(t *testing.T) {
 	u := take(t, hostOf(t, nil), actor(t, "in-order"), servers.Place{})
 	u.ready()
 	ctx, cancel := context.WithCancel(t.Context())
-	r, err := u.run(ctx, "endless-progress", members{}, func(string) { cancel() })
+	r, err := u.run(ctx, "progress-and-hang", members{}, func(string) { cancel() })
 	if !errors.Is(err, context.Canceled) || len(r.Content) > 0 {
 		t.Errorf("%v, %v", r, err)
+	}
+	for heard, giveUp := "0", time.Now().Add(patience); heard != "1"; {
+		if heard, err = u.call("cancelled", members{}); err != nil || time.Now().After(giveUp) {
+			t.Fatalf("the server heard of %s cancelled calls, %v", heard, err)
+		}
 	}
 }
 
 func TestAChangedListIsListedAgain(t *testing.T) {
-	u := take(t, hostOf(t, hasty), actor(t, "in-order"), servers.Place{})
+	u := take(t, hostOf(t, brisk), actor(t, "in-order"), servers.Place{})
 	u.ready()
 	for i := range 3 {
 		_, err := u.call("change", members{"name": fmt.Sprint("new", i)})

@@ -48,7 +48,7 @@ type web struct {
 	shut context.CancelFunc
 
 	mu      sync.Mutex
-	refusal string // HTTP status of the newest request, if it is one of an error
+	refusal refusal // status of the newest request, if it is one of an error
 	closing *time.Timer
 }
 
@@ -106,8 +106,15 @@ func (w *web) wait() {
 func (w *web) explain(err error) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.refusal != "" {
-		return errors.New(w.refusal)
+	if errors.Is(err, sdk.ErrSessionMissing) {
+		return errors.New("the server has ended the session")
+	}
+	var answer *jsonrpc.Error
+	if errors.As(err, &answer) && answer.Code != codeRejected {
+		return fmt.Errorf("the server refused a request: %s", answer.Message)
+	}
+	if w.refusal != 0 {
+		return w.refusal
 	}
 	var request *url.Error
 	if errors.As(err, &request) {
@@ -132,11 +139,11 @@ func (w *web) send(req *http.Request) (*http.Response, error) {
 	resp, err := w.base.RoundTrip(w.prepared(req.Clone(ctx)))
 	if err != nil {
 		release()
-		w.note(&http.Response{})
+		w.note(0)
 		return nil, err
 	}
 	resp.Body = &releasing{resp.Body, release}
-	w.note(resp)
+	w.note(resp.StatusCode)
 	if err := w.screen(ctx, req, resp); err != nil {
 		_ = resp.Body.Close()
 		return nil, err
@@ -157,20 +164,13 @@ func (w *web) prepared(req *http.Request) *http.Request {
 }
 
 // note keeps the status of a response with an error, for the user.
-func (w *web) note(resp *http.Response) {
-	refusal := ""
-	if resp.StatusCode >= http.StatusBadRequest {
-		refusal = fmt.Sprintf("HTTP %d %s", resp.StatusCode, http.StatusText(resp.StatusCode))
-	}
-	switch resp.StatusCode {
-	case http.StatusUnauthorized, http.StatusForbidden:
-		refusal += ": the server needs an authorization header"
-	case http.StatusNotFound, http.StatusMethodNotAllowed:
-		refusal += ": the URL is not one of streamable HTTP (the older HTTP with SSE is not supported)"
+func (w *web) note(status int) {
+	if status < http.StatusBadRequest {
+		status = 0
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.refusal = refusal
+	w.refusal = refusal(status)
 }
 
 // screen replaces the body of a response by a bounded one with those messages that the SDK has to process.

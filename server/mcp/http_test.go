@@ -29,9 +29,15 @@ func served(t testing.TB, handler http.Handler) servers.Definition {
 	return servers.Definition{Name: "web", URL: s.URL + "/mcp"}
 }
 
-// echoServer returns a server of the SDK with a tool that returns its input, and sends progress before.
-func echoServer() *sdk.Server {
+// echoServer returns a server of the SDK with a tool that returns its input, and sends progress before. The end of the test ends
+// its sessions.
+func echoServer(t testing.TB) *sdk.Server {
 	s := sdk.NewServer(&sdk.Implementation{Name: "echo", Version: "1"}, nil)
+	t.Cleanup(func() {
+		for session := range s.Sessions() {
+			_ = session.Close()
+		}
+	})
 	type input struct {
 		Text string `json:"text"`
 	}
@@ -49,9 +55,9 @@ func TestAServerOverHTTPCanBeUsed(t *testing.T) {
 		"with streams": nil, "with JSON": {JSONResponse: true}, "without sessions": {Stateless: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := echoServer()
+			s := echoServer(t)
 			handler := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s }, options)
-			u := take(t, hostOf(t, hasty), served(t, handler), servers.Place{})
+			u := take(t, hostOf(t, brisk), served(t, handler), servers.Place{})
 			equal(t, "tools", names(u.ready().Tools), []string{"echo"})
 			for i := range 20 {
 				text, err := u.call("echo", members{"text": fmt.Sprint("hello ", i)})
@@ -63,9 +69,9 @@ func TestAServerOverHTTPCanBeUsed(t *testing.T) {
 }
 
 func TestChangesOfAListArriveOverHTTP(t *testing.T) {
-	s := echoServer()
+	s := echoServer(t)
 	handler := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s }, nil)
-	u := take(t, hostOf(t, hasty), served(t, handler), servers.Place{})
+	u := take(t, hostOf(t, brisk), served(t, handler), servers.Place{})
 	u.ready()
 	for len(u.State().Tools) != 2 {
 		s.RemoveTools("more")
@@ -79,7 +85,7 @@ func TestChangesOfAListArriveOverHTTP(t *testing.T) {
 }
 
 func TestHeadersGoToTheSameOriginOnly(t *testing.T) {
-	s := echoServer()
+	s := echoServer(t)
 	var elsewhere sync.Map
 	handler := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s }, nil)
 	other := served(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -258,6 +264,7 @@ func TestACallOverHTTPIsBounded(t *testing.T) {
 			}
 			hasAll(t, err.Error(), c.sentence)
 			wrong.Store(false)
+			u.calm()
 			text, err = u.call("x", nil)
 			must(t, err)
 			equal(t, "result of the next call", text, "fine")
@@ -277,7 +284,7 @@ func TestAStreamOfNotificationsThatHangsOrEndsDoesNotMatter(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			u := take(t, hostOf(t, hasty), served(t, script(fine, listen)), servers.Place{})
+			u := take(t, hostOf(t, brisk), served(t, script(fine, listen)), servers.Place{})
 			u.ready()
 			text, err := u.call("x", nil)
 			must(t, err)
@@ -293,7 +300,42 @@ func TestAStreamOfNotificationsIsResumedAfterItsLastEvent(t *testing.T) {
 		w.Header().Set("Content-Type", "text/event-stream")
 		fmt.Fprint(w, "id: 7\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}\n\n")
 	}))
-	take(t, hostOf(t, hasty), d, servers.Place{}).ready()
+	take(t, hostOf(t, brisk), d, servers.Place{}).ready()
 	equal(t, "first", <-asked, "")
 	equal(t, "second", <-asked, "7")
+}
+
+func TestAServerThatForgetsItsSessionStartsAgain(t *testing.T) {
+	s := echoServer(t)
+	var handler atomic.Pointer[sdk.StreamableHTTPHandler]
+	restart := func() {
+		handler.Store(sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s }, nil))
+	}
+	restart()
+	d := served(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { handler.Load().ServeHTTP(w, r) }))
+	u := take(t, hostOf(t, nil), d, servers.Place{})
+	u.ready()
+	restart()
+	_, err := u.call("echo", members{"text": "x"})
+	if err == nil {
+		t.Error("the call has a result")
+	}
+	hasAll(t, u.failed().Error, "the server has ended the session")
+	u.untilReady()
+	text, err := u.call("echo", members{"text": "again"})
+	must(t, err)
+	equal(t, "result", text, "again")
+}
+
+func TestAServerOfTheNewestProtocolOnlyCanBeUsed(t *testing.T) {
+	s := sdk.NewServer(&sdk.Implementation{Name: "new", Version: "1"}, &sdk.ServerOptions{SupportedProtocolVersions: []string{"2026-07-28"}})
+	s.AddTool(&sdk.Tool{Name: "x", InputSchema: members{"type": "object"}}, func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: "new"}}}, nil
+	})
+	handler := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s }, &sdk.StreamableHTTPOptions{Stateless: true})
+	u := take(t, hostOf(t, brisk), served(t, handler), servers.Place{})
+	equal(t, "tools", names(u.ready().Tools), []string{"x"})
+	text, err := u.call("x", members{})
+	must(t, err)
+	equal(t, "result", text, "new")
 }

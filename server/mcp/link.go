@@ -29,6 +29,7 @@ type limits struct {
 	call   time.Duration // of a call
 	write  time.Duration // to read a message
 	stop   time.Duration // to end after its stdin was closed
+	exit   time.Duration // to end after it closed its stdout
 }
 
 var standard = limits{
@@ -39,4 +40,11 @@ var standard = limits{
 	call:   10 * time.Minute,
 	write:  30 * time.Second,
 	stop:   2 * time.Second,
+	exit:   3 * time.Second,
 }
+
+// The pauses between the starts of a server that fails. They double, and begin again after it has been ready for the longest.
+const (
+	minPause = time.Second
+	maxPause = time.Minute
+)

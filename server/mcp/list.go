@@ -24,18 +24,17 @@ const (
 	maxDefinitions = 4 << 20  // bytes of all together
 )
 
-// list returns the tools of a server. omitted tells the user about those that exceed a bound; it is empty if none does.
-func (c *connection) list(ctx context.Context) (tools []servers.Tool, omitted string, err error) {
+// list lists the tools of a server.
+func (c *connection) list(ctx context.Context) (l listing, err error) {
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
 	w := c.inbox.expect(fail)
 	defer c.inbox.forget(w)
-	var l listing
 	err = protected(func() error { return l.read(ctx, c.session) })
 	if cause := context.Cause(ctx); err != nil && cause != nil {
 		err = cause
 	}
-	return l.tools, l.omitted(), err
+	return l, err
 }
 
 // listing is a list of tools that is read page by page.
@@ -100,6 +99,7 @@ func toolOf(t *sdk.Tool) (servers.Tool, error) {
 	}, nil
 }
 
+// omitted tells the user about tools that exceed a bound. It is empty if none does.
 func (l *listing) omitted() string {
 	var parts []string
 	if l.tooMany {
@@ -110,6 +110,3 @@ func (l *listing) omitted() string {
 	}
 	return strings.Join(parts, "; ")
 }
-
-// valid returns a text with its invalid UTF-8 replaced.
-func valid(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }

@@ -113,7 +113,7 @@ func TestAServerWhoseProgramDiesIsReapedWithItsChildren(t *testing.T) {
 func TestNoServerOutlivesAProgramThatIsKilled(t *testing.T) {
 	self, err := os.Executable()
 	must(t, err)
-	for range 5 {
+	for range 2 {
 		cmd := exec.Command(self)
 		cmd.Env = append(os.Environ(), actorVariable+"=parent")
 		out, err := cmd.StdoutPipe()

@@ -6,18 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"strings"
 	"sync"
 	"time"
 
-	"strata/internal/clip"
 	"strata/session/servers"
-)
-
-// The pauses between the starts of a server that fails. They double, and begin again after it has been ready for the longest.
-const (
-	minPause = time.Second
-	maxPause = time.Minute
 )
 
 var errClosed = errors.New("the MCP server is not in use any more")
@@ -75,51 +67,56 @@ func (s *server) run() {
 
 // attempt starts the server and follows it until it fails or its last use ends.
 func (s *server) attempt() {
-	c, tools, omitted, err := s.start()
+	c, found, err := s.start()
 	if err != nil {
 		s.failed(err, 0)
 		return
 	}
 	defer c.close()
 	began := time.Now()
-	s.ready(c, tools, omitted)
+	s.ready(c, found)
 	err = s.follow(c)
 	s.failed(err, time.Since(began))
 }
 
 // start initializes the server and lists its tools.
-func (s *server) start() (c *connection, tools []servers.Tool, omitted string, err error) {
+func (s *server) start() (c *connection, found listing, err error) {
 	ctx, cancel := context.WithTimeoutCause(s.open, s.limits.start, fmt.Errorf("the server did not start within %v", s.limits.start))
 	defer cancel()
-	c, err = s.connect(ctx, versionWithHandshake)
+	c, found, err = s.connect(ctx, versionWithHandshake)
 	if wantsNewer(err) {
-		c, err = s.connect(ctx, versionNewest)
+		c, found, err = s.connect(ctx, versionNewest)
 	}
-	if err != nil {
-		return nil, nil, "", err
-	}
-	tools, omitted, err = c.list(ctx)
-	if err != nil {
-		err = c.link.explain(err)
-		c.close()
-	}
-	return c, tools, omitted, err
+	return c, found, err
 }
 
-func (s *server) connect(ctx context.Context, protocol string) (*connection, error) {
+// connect starts the server with a version of the protocol. Nothing is left of it after an error.
+func (s *server) connect(ctx context.Context, protocol string) (c *connection, found listing, err error) {
 	in := newInbox(s.log)
 	l, err := s.reach(in)
 	if err != nil {
-		return nil, err
+		return nil, listing{}, err
 	}
-	c, err := connect(ctx, l, in, protocol, s.version, s.place)
+	c, err = connect(ctx, l, in, protocol, s.version, s.place)
 	if err != nil {
-		err = l.explain(err)
+		err = &failure{l.explain(err), err}
 		l.close()
 		l.wait()
+		return nil, listing{}, err
 	}
-	return c, err
+	found, err = c.list(ctx)
+	if err != nil {
+		err = &failure{l.explain(err), err}
+		c.close()
+	}
+	return c, found, err
 }
+
+// failure is why a server failed: the reason for the user, and the error of the connection.
+type failure struct{ reason, cause error }
+
+func (f *failure) Error() string   { return f.reason.Error() }
+func (f *failure) Unwrap() []error { return []error{f.reason, f.cause} }
 
 // follow lists the tools of the server again when they have changed. It returns why the connection ended.
 func (s *server) follow(c *connection) error {
@@ -145,28 +142,28 @@ func (s *server) relist(c *connection) {
 	defer cancel()
 	stop := context.AfterFunc(c.open, cancel)
 	defer stop()
-	tools, omitted, err := c.list(ctx)
+	found, err := c.list(ctx)
 	s.change(func(state *servers.State) {
 		if err != nil {
 			state.Error = errorText(err)
 			return
 		}
-		state.Tools, state.Error = tools, omitted
+		state.Tools, state.Error = found.tools, found.omitted()
 	})
 }
 
-func (s *server) ready(c *connection, tools []servers.Tool, omitted string) {
-	s.log.Debug("an MCP server is ready", "tools", len(tools))
+func (s *server) ready(c *connection, found listing) {
+	s.log.Debug("an MCP server is ready", "tools", len(found.tools))
 	s.change(func(state *servers.State) {
 		s.current = c
-		*state = servers.State{Status: servers.Ready, Tools: tools, Error: omitted}
+		*state = servers.State{Status: servers.Ready, Tools: found.tools, Error: found.omitted()}
 	})
 }
 
 // failed sets the state of a server that has been ready for a time.
 func (s *server) failed(err error, ready time.Duration) {
 	if s.open.Err() == nil {
-		s.log.Warn("an MCP server failed", "error", errorText(err))
+		s.log.Warn("an MCP server failed", "error", headline(errorText(err)))
 	}
 	s.change(func(state *servers.State) {
 		s.current = nil
@@ -220,8 +217,7 @@ func (s *server) connected(ctx context.Context) (*connection, error) {
 		case c != nil:
 			return c, nil
 		case state.Status == servers.Failed:
-			reason, _, _ := strings.Cut(state.Error, "\n")
-			return nil, fmt.Errorf("the MCP server %s does not run: %s", s.definition.Name, clip.Line(reason, maxErrorText))
+			return nil, fmt.Errorf("the MCP server %s does not run: %s", s.definition.Name, headline(state.Error))
 		}
 		select {
 		case <-moved:
@@ -230,9 +226,6 @@ func (s *server) connected(ctx context.Context) (*connection, error) {
 		}
 	}
 }
-
-// errorText returns an error for the user.
-func errorText(err error) string { return clip.Bytes(valid(err.Error()), maxTail+maxErrorText) }
 
 // use is a session's use of a server.
 type use struct {

@@ -44,12 +44,14 @@ func (f *flaky) reach(*inbox) (link, error) {
 }
 
 // startFlaky runs a server in a bubble of fake time.
-func startFlaky(f *flaky) *use {
-	f.server = echoServer()
+func startFlaky(t *testing.T, f *flaky, changed func()) *use {
+	f.server = echoServer(t)
 	s := newServer(servers.Definition{Name: "flaky"}, servers.Place{Folder: "/f"}, slog.New(slog.DiscardHandler), standard, "1", f.reach)
-	u := &use{server: s, changed: func() {}}
+	u := &use{server: s, changed: changed}
 	u.release = func() { s.end(); <-s.done }
+	s.mu.Lock()
 	s.uses[u] = true
+	s.mu.Unlock()
 	synctest.Wait()
 	return u
 }
@@ -57,14 +59,14 @@ func startFlaky(f *flaky) *use {
 func TestAFailedServerStartsAgainAfterGrowingPauses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &flaky{refuse: errors.New("broken")}
-		u := startFlaky(f)
+		u := startFlaky(t, f, func() {})
 		defer u.Release()
 		for i, pause := range []time.Duration{1, 2, 4, 8, 16, 32, 60, 60} {
-			time.Sleep(pause*time.Second - 1)
+			time.Sleep(pause*time.Second - time.Nanosecond)
 			u.Wake()
 			synctest.Wait()
 			equal(t, "starts in the pause", f.starts, i+1)
-			time.Sleep(1)
+			time.Sleep(time.Nanosecond)
 			u.Wake()
 			synctest.Wait()
 			equal(t, "starts after the pause", f.starts, i+2)
@@ -76,7 +78,7 @@ func TestAFailedServerStartsAgainAfterGrowingPauses(t *testing.T) {
 func TestAServerThatWasReadyForLongStartsAgainSoon(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &flaky{refuse: errors.New("broken")}
-		u := startFlaky(f)
+		u := startFlaky(t, f, func() {})
 		defer u.Release()
 		time.Sleep(time.Second)
 		f.refuse = nil
@@ -105,7 +107,7 @@ func TestACallWaitsForAServerThatStarts(t *testing.T) {
 			<-gate
 			return f.reach(in)
 		})
-		f.server = echoServer()
+		f.server = echoServer(t)
 		u := &use{server: s, changed: func() {}}
 		defer func() { s.end(); <-s.done }()
 		var text atomic.Value
@@ -130,10 +132,14 @@ func TestACallWaitsForAServerThatStarts(t *testing.T) {
 func TestEveryChangeOfTheStateIsReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &flaky{refuse: errors.New("broken")}
-		u := startFlaky(f)
-		defer u.Release()
+		var u *use
 		var seen []servers.Status
-		u.changed = func() { seen = append(seen, u.State().Status) }
+		u = startFlaky(t, f, func() {
+			if u != nil {
+				seen = append(seen, u.State().Status)
+			}
+		})
+		defer u.Release()
 		f.refuse = nil
 		time.Sleep(time.Second)
 		u.Wake()
@@ -141,5 +147,55 @@ func TestEveryChangeOfTheStateIsReported(t *testing.T) {
 		_ = f.session.Close()
 		synctest.Wait()
 		equal(t, "states", seen, []servers.Status{servers.Starting, servers.Ready, servers.Failed})
+	})
+}
+
+func TestChangesOfAListAreListedOnceASecond(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &flaky{}
+		u := startFlaky(t, f, func() {})
+		defer u.Release()
+		var lists atomic.Int32
+		f.server.AddReceivingMiddleware(func(next sdk.MethodHandler) sdk.MethodHandler {
+			return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
+				if method == "tools/list" {
+					lists.Add(1)
+				}
+				return next(ctx, method, req)
+			}
+		})
+		in := u.current.inbox
+		for range 1000 {
+			_, _, err := in.accept(t.Context(), []byte(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`))
+			must(t, err)
+			time.Sleep(10 * time.Millisecond)
+		}
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		if n := lists.Load(); n < 9 || n > 11 {
+			t.Errorf("%d lists in 10 s", n)
+		}
+	})
+}
+
+func TestAListThatFailsAgainLeavesTheToolsAndSaysSo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &flaky{}
+		u := startFlaky(t, f, func() {})
+		defer u.Release()
+		f.server.AddReceivingMiddleware(func(next sdk.MethodHandler) sdk.MethodHandler {
+			return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
+				if method == "tools/list" {
+					return nil, errors.New("no list today")
+				}
+				return next(ctx, method, req)
+			}
+		})
+		u.current.inbox.changed <- struct{}{}
+		time.Sleep(2 * time.Second)
+		state := u.State()
+		equal(t, "status", state.Status, servers.Ready)
+		equal(t, "tools", names(state.Tools), []string{"echo"})
+		hasAll(t, state.Error, "list tools", "no list today")
 	})
 }

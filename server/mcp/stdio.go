@@ -19,7 +19,7 @@ import (
 const maxUnwritten = 64
 
 // lastOutput is how long the output of a process is read after its end: other processes can keep it open.
-const lastOutput = time.Second
+const lastOutput = 3 * time.Second
 
 // stdio is the link to a process. Its messages are lines of stdin and stdout. Lines that are no messages, which programs write to
 // stdout by mistake, are ignored.
@@ -220,9 +220,9 @@ func (s *stdio) explain(err error) error {
 	return err
 }
 
-// exit returns how the process ended. One that has only closed its stdout gets a moment for it.
+// exit returns how the process ended. It can end some time after its output.
 func (s *stdio) exit() error {
-	patience := time.NewTimer(lastOutput)
+	patience := time.NewTimer(s.limits.exit)
 	defer patience.Stop()
 	select {
 	case <-s.process.Done():

@@ -77,3 +77,34 @@ func TestCallsOfABrokenReplyFail(t *testing.T) {
 		t.Errorf("announced afterwards: %v", got)
 	}
 }
+
+// Of what a call puts out, a client that comes is told the newest, and a client that reads slowly need not be told the rest. What
+// the call is and what it results in does not pass.
+func TestOutputPasses(t *testing.T) {
+	var told Told
+	output := func(text string) tools.Progress {
+		return tools.Progress{CallID: "a", Status: tools.InProgress, Output: &tools.Output{Text: text}}
+	}
+	ended := output("two")
+	ended.Status, ended.Result = tools.Completed, &tools.Result{}
+	for name, tt := range map[string]struct {
+		progress tools.Progress
+		passes   bool
+	}{
+		"started": {tools.Progress{CallID: "a", Status: tools.InProgress}, false},
+		"one":     {output("one"), true},
+		"ended":   {ended, false},
+	} {
+		for _, e := range told.Changed("t", tt.progress) {
+			if e.Call != "a" || e.Passing != tt.passes {
+				t.Errorf("%s: of the call %q, passes %t", name, e.Call, e.Passing)
+			}
+		}
+	}
+	told.Changed("t", output("one"))
+	told.Changed("t", output("two"))
+	open := told.Open()
+	if p, _ := open[0].Data.(tools.Progress); len(open) != 1 || p.Output == nil || p.Output.Text != "two" {
+		t.Errorf("a client that comes is told %+v", open)
+	}
+}

@@ -160,5 +160,8 @@ func TestReportsAreBounded(t *testing.T) {
 		}
 		want(t, "the newest lines", last.Text, "x\nx\n")
 		r.stop()
+		r.add("late")
+		time.Sleep(showEvery + 1)
+		want(t, "the end after the result", last.End, end)
 	})
 }

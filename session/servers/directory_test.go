@@ -2,6 +2,7 @@ package servers
 
 import (
 	"fmt"
+	"reflect"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -97,5 +98,29 @@ func TestTheListWhileServersComeAndGo(t *testing.T) {
 	want(t, "at the end", lines(d.List()), []string{`db  config unused "" 0 sessions 0 tools`})
 	for _, u := range src.all() {
 		want(t, "releases", u.count(&u.released), 1)
+	}
+}
+
+// A definition equals another one only if all of it does.
+func TestEqualDefinitions(t *testing.T) {
+	full := func() Definition {
+		return Definition{
+			Name: "n", Command: "c", Args: []string{"a"}, Env: []string{"A=1"}, URL: "u", Headers: []Header{{"A", "b"}}, Trusted: true, Fault: "f",
+		}
+	}
+	a, b := full(), full()
+	if !a.Equal(&b) {
+		t.Error("equal definitions differ")
+	}
+	for i := range reflect.TypeFor[Definition]().NumField() {
+		b := full()
+		field := reflect.ValueOf(&b).Elem().Field(i)
+		if field.IsZero() {
+			t.Errorf("%s is not tested", reflect.TypeFor[Definition]().Field(i).Name)
+		}
+		field.SetZero()
+		if a.Equal(&b) {
+			t.Errorf("definitions with another %s are equal", reflect.TypeFor[Definition]().Field(i).Name)
+		}
 	}
 }

@@ -53,6 +53,7 @@ type server struct {
 
 	mu       sync.Mutex
 	state    State
+	looks    int
 	woken    int
 	released int
 	call     func(ctx context.Context, tool string, input json.RawMessage, progress func(string)) (Result, error)
@@ -61,6 +62,7 @@ type server struct {
 func (s *server) State() State {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.looks++
 	return s.state
 }
 

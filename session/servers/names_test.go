@@ -68,10 +68,13 @@ func TestHostileLists(t *testing.T) {
 	schemas := []string{
 		`{"type":"object"}`, `{}`, ``, `null`, `[]`, `7`, `{"type":"string"}`, `{"type":["object","null"]}`, `{"properties":{"x":7}}`, `{"type":null}`,
 		`{"type":"object","properties":` + strings.Repeat(`{"a":{"properties":`, 40) + `{}` + strings.Repeat(`}}`, 40) + `}`, `{"$ref":"#"}`, `{"type":`,
-		`{"description":"` + strings.Repeat("\u2028", tools.MaxSchema/3-100) + `"}`, `{"description":"` + strings.Repeat("x", tools.MaxSchema) + `"}`,
 		"{\"description\":\"\xff\"}",
 	}
-	for round := range 60 {
+	large := []string{
+		`{"description":"` + strings.Repeat("\u2028", tools.MaxSchema/3-100) + `"}`, `{"description":"` + strings.Repeat("x", tools.MaxSchema-100) + `"}`,
+		`{"description":"` + strings.Repeat("x", tools.MaxSchema) + `"}`,
+	}
+	for round := range 20 {
 		var definitions []Definition
 		for range random.IntN(6) {
 			if name := text(); !slices.ContainsFunc(definitions, func(d Definition) bool { return d.Name == name }) {
@@ -82,8 +85,11 @@ func TestHostileLists(t *testing.T) {
 		s.opens(Opening{})
 		for _, u := range s.source.all() {
 			var list []Tool
-			for range random.IntN(200) {
+			for range random.IntN(100) {
 				list = append(list, Tool{Name: text(), Description: text(), Schema: json.RawMessage(schemas[random.IntN(len(schemas))])})
+			}
+			for range random.IntN(5) {
+				list = append(list, Tool{Name: text(), Schema: json.RawMessage(large[random.IntN(len(large))])})
 			}
 			u.is(State{Status: Ready, Tools: list})
 		}

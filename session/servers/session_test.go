@@ -288,6 +288,22 @@ func TestTheOpeningOfACopy(t *testing.T) {
 	want(t, "in another one", o.In([]string{"A=2"}).Environment, []string{"A=2"})
 }
 
+// However often a server changes while the mailbox is busy, one look waits.
+func TestChangesWaitAsOneJob(t *testing.T) {
+	s := newSession(t, command("git"))
+	s.opens(Opening{})
+	git := s.source.all()[0]
+	before := 0
+	s.does(func() {
+		for range 1000 {
+			git.ready("log")
+		}
+		before = git.count(&git.looks)
+	})
+	s.does(func() {})
+	want(t, "looks", git.count(&git.looks)-before, 1)
+}
+
 // Changes from many goroutines cost the mailbox a few looks, and the newest state counts.
 func TestManyChangesAtOnce(t *testing.T) {
 	s := newSession(t, command("db"), command("git"))

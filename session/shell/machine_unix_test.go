@@ -34,6 +34,7 @@ func TestCommandsOnThisMachine(t *testing.T) {
 		`printf '1%%\r50%%\r100%%\n'`:            "Exit code 0\n100%\n",
 		`printf '\377\376 ok'`:                   "Exit code 0\n\ufffd\ufffd ok",
 		"no-such-program-here 2>/dev/null":       "Exit code 127\n(no output)",
+		"-x 2>/dev/null":                         "Exit code 127\n(no output)",
 	} {
 		r := w.run(map[string]any{"command": line})
 		equal(t, line, textOf(t, r), want)

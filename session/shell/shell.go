@@ -104,6 +104,9 @@ func shellFor(system, line string) (program string, args []string) {
 	if system == "windows" {
 		return "cmd.exe", []string{"/d", "/s", "/c", line}
 	}
+	if strings.HasPrefix(line, "-") || strings.HasPrefix(line, "+") {
+		line = " " + line // shells would take it for options
+	}
 	return "/bin/sh", []string{"-c", line}
 }
 

@@ -75,7 +75,9 @@ const editorGone = "The editor went away; the outcome of the command is unknown.
 func (t *terminal) kill()    { t.editor.KillTerminal(t.id, t.after) }
 func (t *terminal) release() { t.editor.ReleaseTerminal(t.id, t.after) }
 
-func (t *terminal) shown() *tools.Terminal { return &tools.Terminal{Owner: t.editor.Identity(), ID: t.id} }
+func (t *terminal) shown() *tools.Terminal {
+	return &tools.Terminal{Owner: t.editor.Identity(), ID: t.id}
+}
 
 // run waits for the end of the command, and returns its result. The error is that of ctx.
 func (t *terminal) run(ctx context.Context) (tools.Result, error) {

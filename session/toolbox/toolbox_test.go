@@ -61,6 +61,9 @@ func TestWrongDeclarations(t *testing.T) {
 		}),
 		`: 241 tools exceeds the limit of 240`: many,
 		`bytes exceeds the limit of 524288`:    large,
+		`[1].inputSchema: 65560 bytes exceeds`: with(func(d *Declared) { // once its characters are escaped
+			d.Schema = json.RawMessage(`{"type":"object","title":"` + strings.Repeat("\u2028", tools.MaxSchema/6) + `"}`)
+		}),
 	} {
 		d, err := NewDeclaration(all)
 		if err == nil || d != nil || !strings.Contains(err.Error(), want) {

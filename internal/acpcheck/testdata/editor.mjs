@@ -264,7 +264,7 @@ export class Editor {
   // about returns the methods of the requests and updates about a terminal, in their order.
   about(terminalId) {
     const created = this.frames.findIndex((f) => f.method === "terminal/create");
-    const shown = (f) => f.params?.update?.content?.some((part) => part.terminalId === terminalId);
+    const shown = (f) => [f.params?.update?.content ?? []].flat().some((part) => part.terminalId === terminalId);
     const of = this.frames.slice(created).filter((f) => f.params?.terminalId === terminalId || shown(f));
     return of.map((f) => (f.method === "session/update" ? f.params.update.status : f.method.replace("terminal/", "")));
   }

@@ -7,7 +7,7 @@ import { questionsOf, type Question } from "../store/questions.ts";
 import { resultKey } from "../store/tool-calls.ts";
 import { Icon, type IconName } from "../ui/icons.tsx";
 import { callState, indented, oneLine, place, placeBeside, progressOf, type CallState, type ResultPart } from "./calls.ts";
-import { SUCCESS } from "./command.ts";
+import { isWhole, SUCCESS } from "./command.ts";
 import { Labeled, Picture } from "./content.tsx";
 import { Diffs } from "./diff.tsx";
 import { Command, Output } from "./output.tsx";
@@ -57,7 +57,7 @@ function CallLine({ state, folder, inView }: { state: CallState; folder: string;
     <>
       <Icon name={kindIcons.get(state.kind) ?? "tool"} />
       <span class="hidden">{oneLine(state.kind)}: </span>
-      <bdi class={state.command ? "call-title mono" : "call-title"} title={state.title}>{state.title}</bdi>
+      <bdi class={state.command ? "call-title mono" : "call-title"} title={state.command?.line ?? state.title}>{state.title}</bdi>
       {beside !== "" && <bdi class="call-place" title={beside}>{beside}</bdi>}
       {hidden && <span class="call-status">{visibilities[state.stored?.entry.message.view?.state ?? ""] ?? "Not in view"}</span>}
       <Status state={state} />
@@ -83,7 +83,7 @@ function CallBody({ state, asks, folder }: { state: CallState; asks: boolean; fo
         </ul>
       )}
       {!asks && <Diffs diffs={state.diffs} folder={folder} />}
-      {state.command ? !asks && <Command command={state.command} folder={folder} />
+      {state.command ? !asks && !isWhole(state.command, state.title) && <Command command={state.command} folder={folder} />
         : state.input !== "" && <Labeled text={indented(state.input)} label="Input" />}
       {state.output && <Output of={state.output} />}
       {state.parts.map((part, i) => <Part key={i} part={part} index={i} state={state} failed={failed} />)}

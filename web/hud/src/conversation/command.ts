@@ -21,6 +21,9 @@ export function commandOf(kind: string, input: string): CommandLine | undefined 
   }
 }
 
+/** isWhole reports whether a title says all of a command. */
+export const isWhole = ({ line, folder, seconds }: CommandLine, title: string): boolean => line === title && folder === "" && seconds === 0;
+
 /** Ended is the result of a command: how it has ended, in a few words, and its output. */
 export interface Ended {
   outcome: string;

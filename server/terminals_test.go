@@ -245,3 +245,25 @@ func TestAnEditorVanishesWithACommand(t *testing.T) {
 		})
 	}
 }
+
+// A session ends though its editor does not say which terminal it has created. As soon as it does, the command is killed and the
+// terminal released.
+func TestASessionEndsWhileATerminalIsCreated(t *testing.T) {
+	t.Parallel()
+	e := startTerminals(t)
+	e.Start(e.sid, "call run_command {\"command\":\"make\"}")
+	create := e.Asked(wire.MethodCreateTerminal, 1)
+	if err := e.Call("session/close", map[string]any{"sessionId": e.sid}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if slices.ContainsFunc(e.Frames(), func(f testclient.Frame) bool { return f.Method == "$/cancel_request" }) {
+		t.Error("the session ended after the time limit of the editor")
+	}
+	if err := e.Respond(create, map[string]any{"terminalId": "t1"}); err != nil {
+		t.Fatal(err)
+	}
+	e.Asked(wire.MethodReleaseTerminal, 1)
+	if got, want := e.order(), []string{"create", "kill", "release"}; !slices.Equal(got, want) {
+		t.Errorf("the editor received %q, want %q", got, want)
+	}
+}

@@ -133,6 +133,32 @@ func TestEndingsAreSentInOrder(t *testing.T) {
 	})
 }
 
+// A terminal whose turn was cancelled while it was created is ended as soon as its id is known.
+func TestATerminalIsEndedThatNobodyWaitsForAnyMore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		st := newStage(t, 64)
+		ctx, cancel := context.WithCancel(t.Context())
+		create := func() {
+			if _, err := st.CreateTerminal(ctx, clients.TerminalCommand{}, 0); !errors.Is(err, context.Canceled) {
+				t.Errorf("got %v", err)
+			}
+		}
+		var waits sync.WaitGroup
+		waits.Go(create)
+		waits.Go(create)
+		st.want("terminal/create ", "terminal/create ")
+		cancel()
+		waits.Wait() // without a response
+		st.want("terminal/create ", "terminal/create ")
+		st.respond(0, `{"terminalId":"t1"}`)
+		st.want("terminal/create ", "terminal/create ", "terminal/kill t1", "terminal/release t1")
+		st.respond(1, `{}`)
+		st.want("terminal/create ", "terminal/create ", "terminal/kill t1", "terminal/release t1")
+		st.ends()
+		st.owned.Wait()
+	})
+}
+
 // A connection with too many requests in flight delays the end of a terminal, and does not lose it.
 func TestEndingsWaitForABusyConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -19,10 +19,36 @@ const (
 	endTime    = 10 * time.Second
 )
 
-// CreateTerminal starts a command, and returns the id of its terminal.
+// CreateTerminal starts a command, and returns the id of its terminal. It does not cancel the request when ctx ends, because the
+// client may have started the command: the terminal is ended when the client says which one it is.
 func (e *Editor) CreateTerminal(ctx context.Context, c clients.TerminalCommand, after uint64) (string, error) {
-	params := wire.NewCreateTerminalParams(e.of.SessionID, c)
-	return ask(ctx, e, createTime, wire.MethodCreateTerminal, params, after, wire.CreatedTerminal)
+	created, abandoned := make(chan terminal), make(chan struct{})
+	defer close(abandoned)
+	e.of.Go(func() {
+		params := wire.NewCreateTerminalParams(e.of.SessionID, c)
+		id, err := ask(context.WithoutCancel(ctx), e, createTime, wire.MethodCreateTerminal, params, after, wire.CreatedTerminal)
+		select {
+		case created <- terminal{id, err}:
+			return
+		case <-abandoned:
+		}
+		if err == nil {
+			e.KillTerminal(id, after)
+			e.ReleaseTerminal(id, after)
+		}
+	})
+	select {
+	case t := <-created:
+		return t.id, t.err
+	case <-ctx.Done():
+		return "", context.Cause(ctx)
+	}
+}
+
+// terminal is what a client has created, or why it has not.
+type terminal struct {
+	id  string
+	err error
 }
 
 // TerminalOutput returns what the command has put out so far.

@@ -5,7 +5,8 @@ import "context"
 // TerminalRunner runs commands in terminals of a client. Its requests are sent after the event of the session with the sequence
 // number after, if the client receives it.
 type TerminalRunner interface {
-	// CreateTerminal starts a command, and returns the id of its terminal. With any error but ErrBusy the command may run.
+	// CreateTerminal starts a command, and returns the id of its terminal. With any error but ErrBusy the command may run. If
+	// ctx ends first, the command is killed and the terminal released when the client has created it.
 	CreateTerminal(ctx context.Context, c TerminalCommand, after uint64) (id string, err error)
 
 	// TerminalOutput returns what the command has put out so far.

@@ -34,22 +34,17 @@ type terminal struct {
 	seen clients.TerminalOutput
 }
 
-// inTerminal runs a command in a terminal of an editor. When it returns, the terminal is released. The error is that of ctx.
+// inTerminal runs a command in a terminal of an editor. When it returns, the terminal is released, or will be as soon as the editor
+// has created it. The error is that of ctx.
 func (s Services) inTerminal(ctx context.Context, editor clients.Client, after uint64, c *command) (tools.Result, error) {
 	program, args := shellFor(runtime.GOOS, c.line)
-	// If the turn is cancelled meanwhile, the editor may still create the terminal: its response tells which one is to be released.
-	id, err := editor.CreateTerminal(context.WithoutCancel(ctx), clients.TerminalCommand{
+	id, err := editor.CreateTerminal(ctx, clients.TerminalCommand{
 		Program: program, Args: args, Env: unattended, Dir: c.dir, Limit: terminalBytes,
 	}, after)
 	if err != nil {
 		return notCreated(err), ctx.Err()
 	}
 	t := &terminal{command: c, editor: editor, after: after, id: id}
-	if ctx.Err() != nil {
-		t.kill()
-		t.release()
-		return tools.Result{}, ctx.Err()
-	}
 	defer t.release()
 	t.show(tools.Output{Terminal: t.shown()})
 	_, t.after = s.Editor() // the terminal is shown before it is released

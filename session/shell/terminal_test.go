@@ -180,12 +180,18 @@ func TestATerminalIsReleasedOnce(t *testing.T) {
 	}{
 		"cancelled while it runs": {editor: &fakeEditor{}, cancel: 300 * time.Millisecond, order: "create 0, show, wait t1, kill t1 1, release t1 1"},
 		"cancelled while the editor creates it": {
-			editor: &fakeEditor{creating: slowly("t1", nil)},
-			cancel: time.Second, order: "create 0, kill t1 0, release t1 0",
-		},
-		"cancelled, and never created": {
-			editor: &fakeEditor{creating: slowly("", clients.ErrLate)},
+			editor: &fakeEditor{creating: func(ctx context.Context) (string, error) {
+				<-ctx.Done()
+				return "", context.Cause(ctx)
+			}},
 			cancel: time.Second, order: "create 0",
+		},
+		"cancelled as the editor has created it": {
+			editor: &fakeEditor{creating: func(ctx context.Context) (string, error) {
+				<-ctx.Done()
+				return "t1", nil
+			}},
+			cancel: time.Second, order: "create 0, show, wait t1, kill t1 1, release t1 1",
 		},
 		"cancelled while the output is asked for": {
 			editor: &fakeEditor{waiting: after(100*time.Millisecond, nil), asking: func(ctx context.Context) (clients.TerminalOutput, error) {
@@ -272,18 +278,6 @@ func TestATerminalIsReleasedOnce(t *testing.T) {
 				equal(t, "order", strings.Join(e.order(), ", "), test.order)
 			})
 		})
-	}
-}
-
-// slowly creates a terminal, or fails to, after two seconds.
-func slowly(id string, err error) func(context.Context) (string, error) {
-	return func(ctx context.Context) (string, error) {
-		select {
-		case <-time.After(2 * time.Second):
-			return id, err
-		case <-ctx.Done():
-			return "", context.Cause(ctx)
-		}
 	}
 }
 

@@ -264,6 +264,8 @@ func (a *actorServer) call(m message) {
 		a.line(`{"jsonrpc":"2.0","id":` + string(m.ID) + `,"result":` + m.Params.Arguments["json"] + `}`)
 	case "error":
 		a.send(members{"id": m.ID, "error": members{"code": -32000, "message": "no such " + strings.Repeat("x", 10000)}})
+	case "reject":
+		a.send(members{"id": m.ID, "error": members{"code": codeRejected, "message": "over quota"}})
 	case "cancelled":
 		a.mu.Lock()
 		n := a.cancelled

@@ -82,6 +82,7 @@ func await(ctx context.Context, l limits, answers <-chan answer, reports <-chan 
 // sentence returns an error of a request as a sentence for the model.
 func (c *connection) sentence(err error, l limits) error {
 	var refusal *jsonrpc.Error
+	_, overHTTP := c.link.(*web)
 	switch {
 	case errors.Is(err, errIdle):
 		return fmt.Errorf("the MCP server made no progress for %v, so the call was cancelled; whether it took effect is unknown", l.idle)
@@ -89,7 +90,7 @@ func (c *connection) sentence(err error, l limits) error {
 		return fmt.Errorf("the call took more than %v, so it was cancelled; whether it took effect is unknown", l.call)
 	case errors.Is(err, errTooLarge):
 		return errors.New("the MCP server sent a result above the limit of 16 MiB; whether the call took effect is unknown")
-	case errors.As(err, &refusal) && refusal.Code == codeRejected:
+	case errors.As(err, &refusal) && refusal.Code == codeRejected && overHTTP:
 		return fmt.Errorf("the call did not reach the MCP server, or has no result: %s", clip.Line(valid(c.link.explain(err).Error()), maxErrorText))
 	case errors.As(err, &refusal):
 		return fmt.Errorf("the MCP server refused the call: %s", clip.Bytes(valid(refusal.Message), maxErrorText))

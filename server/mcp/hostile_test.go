@@ -129,6 +129,17 @@ func TestACallOfAServerThatMisbehavesFailsWithASentence(t *testing.T) {
 	}
 }
 
+// The code that the SDK has for failed requests over HTTP says nothing of a process. What a server writes to stderr is for the user,
+// not for the model.
+func TestACallThatAServerRefusesFailsWithItsMessageOnly(t *testing.T) {
+	u := take(t, hostOf(t, nil), actor(t, "stderr in-order"), servers.Place{})
+	u.ready()
+	_, err := u.call("reject", members{})
+	if err == nil || err.Error() != "the MCP server refused the call: over quota" {
+		t.Errorf("the error is %.200v", err)
+	}
+}
+
 func TestMessagesThatNobodyWaitsForChangeNothing(t *testing.T) {
 	u := take(t, hostOf(t, nil), actor(t, "in-order"), servers.Place{})
 	u.ready()

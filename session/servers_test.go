@@ -320,7 +320,7 @@ func TestChangedListsOfMCPServers(t *testing.T) {
 	}
 	git.is(servers.Failed, "exit code 1", "log")
 	down, _, result := a.play("three", `git__log{}`, nil, func() {})
-	if definitions(down) != definitions(first) || result != "git is not running: exit code 1. Do without it or try later." {
+	if definitions(down) != definitions(first) || result != "git is not running: exit code 1. Do without it, or try again later." {
 		t.Errorf("with the server down the tools are %v, the result is %q", names(down), result)
 	}
 	git.is(servers.Ready, "", "log", "blame")

@@ -17,7 +17,7 @@ import (
 func (c Command) checked() (Command, error) {
 	switch {
 	case c.Path == "":
-		return c, errors.New("no program is given")
+		return c, errors.New("program is missing")
 	case !filepath.IsAbs(c.Path) && filepath.Base(c.Path) != c.Path:
 		return c, fmt.Errorf("program %q: use an absolute path, or a name to look up in PATH", c.Path)
 	case !filepath.IsAbs(c.Dir):

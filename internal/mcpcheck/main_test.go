@@ -3,6 +3,7 @@ package mcpcheck
 import (
 	"context"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"net/http"
 	"os"
@@ -22,8 +23,14 @@ func TestMain(m *testing.M) {
 		openShop(words)
 		return
 	}
+	if err := flag.Set("test.parallel", atOnce); err != nil {
+		panic(err)
+	}
 	binary.Main(m)
 }
+
+// atOnce is the number of concurrent tests: most of them wait for a process or a timer.
+const atOnce = "8"
 
 // patience is the time after which a waiting test is considered hung. It is not a measurement.
 const patience = time.Minute

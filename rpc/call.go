@@ -39,8 +39,8 @@ func (c *Conn) call(ctx context.Context, method string, params any, after Positi
 	return p.await(ctx)
 }
 
-// Begin queues a request as Call does, and returns before it is sent: requests that are begun in turn are sent in turn. Its
-// errors are those of Call that need no response. Await must be called on the Pending.
+// Begin queues a request as Call does, and returns before the request is sent. Requests are sent in the order of their Begin.
+// Errors are those of Call that need no response. The caller must call Await on the Pending.
 func (c *Conn) Begin(method string, params any, after Position) (*Pending, error) {
 	p, err := c.begin(method, params, after)
 	if err != nil {
@@ -68,8 +68,8 @@ type Pending struct {
 	method string
 }
 
-// Await waits for the result. If ctx ends, it is as with Call, but without a deadline Await waits for the end of the
-// connection.
+// Await waits for the result. If ctx ends, it does the same as Call. Without a deadline in ctx, it waits until the connection
+// ends.
 func (p *Pending) Await(ctx context.Context) (json.RawMessage, error) {
 	result, err := p.await(ctx)
 	if err != nil {

@@ -31,7 +31,7 @@ func (s *mcpSource) Use(d servers.Definition, at servers.Place, changed func()) 
 	case d.Command == "missing":
 		u.state = servers.State{Status: servers.Failed, Error: "missing: program not found"}
 	case d.URL != "":
-		u.state = servers.State{Status: servers.Failed, Error: "the server responded with 401 Unauthorized"}
+		u.state = servers.State{Status: servers.Failed, Error: "HTTP 401 Unauthorized: the server needs an authorization header"}
 	default:
 		u.state = servers.State{Status: servers.Ready, Tools: []servers.Tool{{Name: "echo", Title: "Echo", Description: "Echoes", Schema: json.RawMessage(`{"type":"object"}`)}}}
 	}

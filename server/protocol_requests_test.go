@@ -102,7 +102,7 @@ func permissionWithDiff() clients.Permission {
 	return p
 }
 
-// running returns a command that runs, with what it has put out.
+// running returns a running command with its output.
 func running(o tools.Output) tools.Progress {
 	return tools.Progress{
 		CallID: "tc_1", Status: tools.InProgress, Kind: tools.KindExecute, Input: json.RawMessage(`{"command":"go test ./..."}`),

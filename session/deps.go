@@ -111,7 +111,7 @@ type Deps struct {
 
 	FileChanges  restoring.Store    // nil: none
 	Outlines     *outlines.Services // nil: none
-	Servers      *servers.Directory // of MCP; nil: none
+	Servers      *servers.Directory // MCP servers; nil: none
 	Pool         *compaction.Pool
 	Calibrations *assembly.Calibrations
 	Mirrors      *assembly.Mirrors

@@ -21,7 +21,7 @@ type Fork struct {
 	history.Loaded       // without the running turn, the layout and the cost of calls
 	Seq            int64 // the state's
 
-	Servers servers.Opening // of MCP; in memory only
+	Servers servers.Opening // for the MCP servers; in memory only
 }
 
 // Fork returns the session's state at a sequence number: messages, edits and checkpoints up to there, files and documents as

@@ -74,7 +74,7 @@ func (r *replying) run() {
 	}
 }
 
-// awaitServers waits for the MCP servers that start, and then opens the tools again.
+// awaitServers waits for the MCP servers that are starting, and then makes the set of tools again.
 func (r *replying) awaitServers() {
 	servers.Await(r.of.ctx, r.of.starting)
 	r.of.gate.Pass()

@@ -58,7 +58,7 @@ func TestTheOutputOfACommandFollowsUntilTheReaderScrolls(t *testing.T) {
 	p.Wait(outputText + `.endsWith("\n300\n")`)
 	p.Wait(atEnd)
 	p.Equals(outputText+`.split("\n")[0]`, "101")
-	p.WaitText(".output .result-label", "before it omitted")
+	p.WaitText(".output .result-label", " omitted")
 	p.Equals(`document.querySelector(".output pre").getAttribute("aria-live")`, "off")
 	p.Equals(`[...document.querySelectorAll(".call-body .result-label")].map((e) => e.innerText.split(",")[0])`, []string{"Output"})
 	second := a.open()

@@ -17,14 +17,14 @@ import (
 func (c Command) checked() (Command, error) {
 	switch {
 	case c.Path == "":
-		return c, errors.New("no program is given")
+		return c, errors.New("program is missing")
 	case !filepath.IsAbs(c.Path) && filepath.Base(c.Path) != c.Path:
 		return c, fmt.Errorf("program %q: use an absolute path, or a name to look up in PATH", c.Path)
 	case !filepath.IsAbs(c.Dir):
 		return c, fmt.Errorf("folder %q: use an absolute path", c.Dir)
 	}
 	const nul = "\x00"
-	for _, text := range slices.Concat([]string{c.Path, c.Dir}, c.Args, c.Env) {
+	for _, text := range slices.Concat([]string{c.Path, c.Dir, c.Verbatim}, c.Args, c.Env) {
 		if strings.Contains(text, nul) {
 			return c, errors.New("program, folder, arguments and environment must not contain NUL bytes")
 		}

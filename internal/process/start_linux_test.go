@@ -123,7 +123,7 @@ func TestStartTellsWhyAProgramCannotRun(t *testing.T) {
 		{Command{Path: noLine}, "program " + noLine + ": not a program for this system, or a script without #! line"},
 		{Command{Path: noInterpreter}, "program " + noInterpreter + ": its interpreter does not exist"},
 		{Command{Path: "./relative"}, `program "./relative": use an absolute path, or a name to look up in PATH`},
-		{Command{}, "no program is given"},
+		{Command{}, "program is missing"},
 		{Command{Path: "/bin/sh", Dir: "relative"}, `folder "relative": use an absolute path`},
 		{Command{Path: "/bin/sh", Dir: "/nowhere"}, "folder /nowhere: does not exist"},
 		{Command{Path: "/bin/sh", Dir: plain}, "folder " + plain + ": not a folder"},

@@ -35,7 +35,7 @@ type running struct {
 	late    *time.Timer // kills a supervisor that is overdue
 }
 
-// Start starts a program. It returns when the program runs, or an error for a user if it cannot run.
+// Start starts a program, and returns when it runs. The error is for the user.
 func Start(c Command) (*Process, error) {
 	c, err := c.checked()
 	if err != nil {
@@ -80,7 +80,7 @@ func (p *Process) started(c Command, first <-chan report) error {
 			p.signal(unix.SIGCONT) // a program that stopped its group at once also stopped the supervisor
 		case <-limit.C:
 			p.signal(unix.SIGKILL) // and no wait: it may not be able to end
-			return fmt.Errorf("program %s: not started in %v: a disk does not respond", c.Path, startLimit)
+			return fmt.Errorf("program %s: not started within %v: a disk does not respond", c.Path, startLimit)
 		}
 	}
 }
@@ -158,10 +158,10 @@ func (p *Process) close() {
 	poll(killLimit, func() bool { return !groupLives(group) })
 }
 
-// Stop ends the program and everything that it started: by SIGTERM, and by SIGKILL after Grace. It returns at once.
+// Stop ends the program and everything that it started: by SIGTERM, and by SIGKILL after Grace. It returns immediately.
 func (p *Process) Stop() { p.order(orderStop) }
 
-// Kill ends the program and everything that it started by SIGKILL. It returns at once.
+// Kill ends the program and everything that it started by SIGKILL. It returns immediately.
 func (p *Process) Kill() { p.order(orderKill) }
 
 func (p *Process) order(o byte) {

@@ -29,7 +29,7 @@ type running struct {
 	late   *time.Timer // kills the job after Grace; nil if it was not stopped
 }
 
-// Start starts a program. It returns when the program runs, or an error for a user if it cannot run.
+// Start starts a program, and returns when it runs. The error is for the user.
 func Start(c Command) (*Process, error) {
 	c, err := c.checked()
 	if err != nil {
@@ -49,6 +49,9 @@ func Start(c Command) (*Process, error) {
 		Dir:         c.Dir,
 		Env:         c.Env,
 		SysProcAttr: &syscall.SysProcAttr{CreationFlags: windows.CREATE_SUSPENDED | windows.CREATE_NEW_PROCESS_GROUP},
+	}
+	if c.Verbatim != "" {
+		cmd.SysProcAttr.CmdLine = syscall.EscapeArg(path) + " " + c.Verbatim
 	}
 	c.connect(cmd)
 	if err := cmd.Start(); err != nil {
@@ -161,7 +164,7 @@ func active(job windows.Handle) int {
 	return int(a.ActiveProcesses)
 }
 
-// Stop ends the program and everything that it started: by CTRL+BREAK, and by force after Grace. It returns at once.
+// Stop ends the program and everything that it started: by CTRL+BREAK, and by force after Grace. It returns immediately.
 func (p *Process) Stop() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -172,7 +175,7 @@ func (p *Process) Stop() {
 	p.late = time.AfterFunc(Grace, p.Kill)
 }
 
-// Kill ends the program and everything that it started by force. It returns at once.
+// Kill ends the program and everything that it started by force. It returns immediately.
 func (p *Process) Kill() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

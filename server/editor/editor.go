@@ -45,7 +45,7 @@ type Editor struct {
 // New returns an editor.
 func New(opt Options) *Editor { return &Editor{of: opt} }
 
-// Can reports whether the client has said that it serves requests of a group.
+// Can reports whether the client has a capability.
 func (e *Editor) Can(c clients.Capability) bool {
 	switch can := e.of.Capabilities; c {
 	case clients.ReadFiles:
@@ -79,7 +79,7 @@ func (e *Editor) WriteTextFile(ctx context.Context, w clients.Write, after uint6
 	return err
 }
 
-// permissionTime is the time limit of a user for an answer. It ends requests to clients that nobody looks at any more.
+// permissionTime is the time limit of a user for an answer. It ends requests to clients without a user.
 const permissionTime = 24 * time.Hour
 
 // RequestPermission asks the user whether a call may run.

@@ -51,7 +51,7 @@ type terminal struct {
 	err error
 }
 
-// TerminalOutput returns what the command has put out so far.
+// TerminalOutput returns the output of the command so far.
 func (e *Editor) TerminalOutput(ctx context.Context, id string, after uint64) (clients.TerminalOutput, error) {
 	return ask(ctx, e, outputTime, wire.MethodTerminalOutput, e.terminal(id), after, wire.TerminalOutput)
 }
@@ -66,7 +66,7 @@ func (e *Editor) KillTerminal(id string, after uint64) {
 	e.end(wire.MethodKillTerminal, id, after)
 }
 
-// ReleaseTerminal gives the terminal up.
+// ReleaseTerminal makes the client end the command, and releases the terminal.
 func (e *Editor) ReleaseTerminal(id string, after uint64) {
 	e.end(wire.MethodReleaseTerminal, id, after)
 }
@@ -75,7 +75,7 @@ func (e *Editor) terminal(id string) wire.TerminalParams {
 	return wire.TerminalParams{SessionID: e.of.SessionID, TerminalID: id}
 }
 
-// ending is a request that nobody waits for, about a terminal that is no longer needed.
+// ending is a kill or release request, for whose response nobody waits.
 type ending struct {
 	method, terminal string
 	after            uint64
@@ -142,9 +142,9 @@ func (e *Editor) begin(r ending) *rpc.Pending {
 	}
 }
 
-// drop waits for a response that says nothing, or for the time limit.
+// drop waits for a response and ignores it. It stops at the time limit.
 func drop(pending *rpc.Pending) {
 	ctx, cancel := context.WithTimeout(context.Background(), endTime)
 	defer cancel()
-	_, _ = pending.Await(ctx) // whatever it says, the terminal is given up
+	_, _ = pending.Await(ctx) // the response changes nothing
 }

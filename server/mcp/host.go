@@ -1,7 +1,7 @@
 // Package mcp runs servers of the Model Context Protocol for sessions: over stdin and stdout of a process, and over HTTP. The
-// official SDK speaks the protocol. This package starts, shares and ends the servers, and bounds everything that they send.
+// official SDK implements the protocol. This package starts, shares and ends the servers, and bounds everything that they send.
 //
-// It must never know what a session does with a server, and never trust what a server says.
+// It must never know how a session uses a server, and never trust a message of a server.
 package mcp
 
 import (
@@ -21,13 +21,13 @@ import (
 // closing is the maximum time for the end of all servers.
 const closing = 10 * time.Second
 
-// Options are what a Host needs.
+// Options configure a Host.
 type Options struct {
 	Log     *slog.Logger // nil: none
-	Version string       // of this program, told to servers
+	Version string       // of this program, sent to servers
 }
 
-// Host has all MCP servers that sessions use. It implements servers.Source, and is safe for concurrent use.
+// Host runs all MCP servers that sessions use. It implements servers.Source, and is safe for concurrent use.
 type Host struct {
 	options Options
 	limits  limits
@@ -50,8 +50,8 @@ func New(o Options) *Host {
 // identity is equal for uses that share a server.
 type identity [sha256.Size]byte
 
-// identify returns the identity of a definition in a place. Whether the user trusts a server changes nothing in it, and of the
-// environment only what its process gets counts.
+// identify returns the identity of a definition in a place. It does not depend on the user's trust
+// in the server. Of the environment, it contains only the variables that the process gets.
 func identify(d servers.Definition, at servers.Place) identity {
 	var variables []string
 	if d.Command != "" {
@@ -65,7 +65,7 @@ func identify(d servers.Definition, at servers.Place) identity {
 	return sha256.Sum256(data)
 }
 
-// Use implements servers.Source. The server of a closed host has failed.
+// Use implements servers.Source. A closed host returns a server that has failed.
 func (h *Host) Use(d servers.Definition, at servers.Place, changed func()) servers.Server {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -121,14 +121,14 @@ func (h *Host) reach(d servers.Definition, at servers.Place) func(*inbox) (link,
 	}
 }
 
-// Info is what is known of a server that sessions use.
+// Info describes a server that sessions use.
 type Info struct {
 	Definition servers.Definition
 	State      servers.State
 	Sessions   int // number of uses
 }
 
-// List returns the servers that sessions use, by name.
+// List returns the servers that sessions use, sorted by name.
 func (h *Host) List() []Info {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -142,7 +142,7 @@ func (h *Host) List() []Info {
 	return list
 }
 
-// Close ends all servers, and waits until they have ended, at most 10 s. Their uses fail.
+// Close ends all servers, and waits until they have ended, at most 10 s. Calls of their tools fail.
 func (h *Host) Close() {
 	h.mu.Lock()
 	h.closed = true

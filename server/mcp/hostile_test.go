@@ -45,7 +45,7 @@ func TestAServerThatCannotStartFailsWithTheReason(t *testing.T) {
 			if err == nil {
 				t.Fatal("a call has a result")
 			}
-			hasAll(t, err.Error(), "the MCP server actor does not run: ", strings.Split(reason, "\n")[0])
+			hasAll(t, err.Error(), "the MCP server actor is not running: ", strings.Split(reason, "\n")[0])
 		})
 	}
 }
@@ -69,7 +69,7 @@ func TestTheListOfToolsIsBounded(t *testing.T) {
 	u := take(t, hostOf(t, nil), actor(t, "endless-tools"), servers.Place{})
 	state := u.ready()
 	equal(t, "number of tools", len(state.Tools), maxTools)
-	hasAll(t, state.Error, "more than the 512 tools")
+	hasAll(t, state.Error, "more than 512 tools")
 
 	u = take(t, hostOf(t, nil), actor(t, "endless-pages"), servers.Place{})
 	state = u.ready()

@@ -55,7 +55,7 @@ type web struct {
 func newHTTP(d servers.Definition, in *inbox, l limits) (*web, error) {
 	server, err := url.Parse(d.URL)
 	if err != nil || server.Host == "" || server.Scheme != "http" && server.Scheme != "https" {
-		return nil, errors.New("the URL of the server is not one of HTTP")
+		return nil, errors.New("the URL of the server is not an HTTP URL")
 	}
 	w := &web{in: in, limits: l, server: server, headers: d.Headers, base: &http.Transport{
 		Proxy:                  http.ProxyFromEnvironment, // not for this machine
@@ -188,7 +188,7 @@ func (w *web) screen(ctx context.Context, req *http.Request, resp *http.Response
 		}
 		resp.Body = &replaced{bytes.NewReader(message), resp.Body}
 	case isCall(req):
-		return fmt.Errorf("the MCP server's response has the type %.100q, which is none of JSON-RPC", kind)
+		return fmt.Errorf("the MCP server's response has the type %.100q, which is not a type of JSON-RPC", kind)
 	default:
 		resp.Body = &replaced{http.NoBody, resp.Body}
 	}
@@ -209,7 +209,7 @@ func (w *web) message(ctx context.Context, body io.Reader) ([]byte, error) {
 		return nil, err
 	}
 	if _, isResponse := m.(*jsonrpc.Response); !ok || !isResponse {
-		return nil, errors.New("the body of the MCP server's response is no JSON-RPC response")
+		return nil, errors.New("the body of the MCP server's response is not a JSON-RPC response")
 	}
 	return jsonrpc.EncodeMessage(m)
 }

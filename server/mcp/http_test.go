@@ -144,7 +144,7 @@ func TestAServerOverHTTPThatRefusesFailsWithTheStatus(t *testing.T) {
 		t.Errorf("the error is %s", text)
 	}
 	u = take(t, hostOf(t, nil), servers.Definition{Name: "file", URL: "file:///etc/passwd"}, servers.Place{})
-	hasAll(t, u.failed().Error, "not one of HTTP")
+	hasAll(t, u.failed().Error, "not an HTTP URL")
 }
 
 // script is a server over HTTP that responds in order to everything but the calls of tools, for which it has a function.

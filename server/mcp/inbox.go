@@ -26,8 +26,8 @@ const (
 	maxProgressText = 1000
 )
 
-// inbox screens what a server sends before the SDK processes it. It answers notifications itself, because the SDK queues them
-// without a bound and panics at some of them. It is safe for concurrent use.
+// inbox checks the messages of a server before the SDK processes them. It processes notifications itself, because the SDK queues
+// them without a bound and panics at some of them. It is safe for concurrent use.
 type inbox struct {
 	log      *slog.Logger
 	messages *rate.Limiter
@@ -95,7 +95,7 @@ func (in *inbox) accept(ctx context.Context, data []byte) (m jsonrpc.Message, ok
 		return err
 	})
 	if err != nil {
-		in.remark("an MCP server sent text that is no message", "text", string(clip.Bytes(string(data), 4*maxRemark)))
+		in.remark("an MCP server sent text that is not a message", "text", string(clip.Bytes(string(data), 4*maxRemark)))
 		return nil, false, nil
 	}
 	switch m := m.(type) {

@@ -6,21 +6,21 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// link is the way to a server. It is used for one connection.
+// link is the transport to a server. It is used for one connection.
 type link interface {
 	sdk.Transport
 
-	// close begins to end the link, and returns at once.
+	// close begins to end the link, and returns immediately.
 	close()
 
-	// wait ends what is left of a closed link after its connection has ended, and blocks until it has.
+	// wait ends the rest of a closed link after the end of its connection, and blocks until it has ended.
 	wait()
 
 	// explain returns the reason of an error of the connection, for the user.
 	explain(err error) error
 }
 
-// limits are the times that a server has.
+// limits are the time limits of a server.
 type limits struct {
 	start  time.Duration // from the start of its process until its tools are known
 	list   time.Duration // to list its tools again
@@ -43,7 +43,8 @@ var standard = limits{
 	exit:   3 * time.Second,
 }
 
-// The pauses between the starts of a server that fails. They double, and begin again after it has been ready for the longest.
+// The bounds of the backoff of a server that fails. It doubles with each failure, and starts again after a server was ready for
+// maxPause.
 const (
 	minPause = time.Second
 	maxPause = time.Minute

@@ -99,14 +99,14 @@ func toolOf(t *sdk.Tool) (servers.Tool, error) {
 	}, nil
 }
 
-// omitted tells the user about tools that exceed a bound. It is empty if none does.
+// omitted returns a sentence for the user about tools that exceed a bound; empty if none does.
 func (l *listing) omitted() string {
 	var parts []string
 	if l.tooMany {
-		parts = append(parts, fmt.Sprintf("the server has more than the %d tools that are used", len(l.tools)))
+		parts = append(parts, fmt.Sprintf("the server has more than %d tools; the others are omitted", len(l.tools)))
 	}
 	if l.tooLarge > 0 {
-		parts = append(parts, fmt.Sprintf("%d tools are omitted, because their definitions are too large", l.tooLarge))
+		parts = append(parts, fmt.Sprintf("%d tools with too large definitions are omitted", l.tooLarge))
 	}
 	return strings.Join(parts, "; ")
 }

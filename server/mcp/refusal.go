@@ -17,7 +17,7 @@ func (r refusal) Error() string {
 	case http.StatusUnauthorized, http.StatusForbidden:
 		return text + ": the server needs an authorization header"
 	case http.StatusNotFound, http.StatusMethodNotAllowed:
-		return text + ": the URL is not one of streamable HTTP (the older HTTP with SSE is not supported)"
+		return text + ": the URL does not serve streamable HTTP (the older HTTP with SSE is not supported)"
 	}
 	return text
 }

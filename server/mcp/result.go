@@ -94,7 +94,7 @@ func (b *builder) text(text string) {
 	text = valid(text)
 	if room := maxText - b.size; len(text) > room {
 		b.full = true
-		text = clip.Bytes(text, room) + "\n[the rest of the texts omitted: they exceed 1 MiB]"
+		text = clip.Bytes(text, room) + "\n[rest omitted: the texts exceed 1 MiB]"
 	}
 	b.size += len(text)
 	b.blocks = append(b.blocks, history.Block{Type: history.BlockText, Text: text})
@@ -147,7 +147,7 @@ func (b *builder) structured(content any) {
 	}
 }
 
-// kind returns a MIME type that a server gave, bounded.
+// kind returns a server's MIME type, truncated.
 func kind(mime string) string {
 	if mime == "" {
 		return "application/octet-stream"

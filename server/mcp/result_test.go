@@ -62,7 +62,7 @@ func TestTheTextsOfAResultAreBounded(t *testing.T) {
 	if len(text) > maxText+100 {
 		t.Errorf("%d bytes", len(text))
 	}
-	hasAll(t, text[len(text)-100:], "the rest of the texts omitted")
+	hasAll(t, text[len(text)-100:], "rest omitted")
 
 	var many []sdk.Content
 	for range maxParts + 10 {

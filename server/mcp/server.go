@@ -14,7 +14,7 @@ import (
 	"strata/session/servers"
 )
 
-var errClosed = errors.New("the MCP server is not in use any more")
+var errClosed = errors.New("the MCP server is no longer in use")
 
 // server is an MCP server that sessions share. Its goroutine starts it, and starts it again when it was woken after a failure.
 type server struct {
@@ -232,7 +232,7 @@ func (s *server) connected(ctx context.Context) (*connection, error) {
 		case c != nil:
 			return c, nil
 		case state.Status == servers.Failed:
-			return nil, fmt.Errorf("the MCP server %s does not run: %s", s.definition.Name, headline(state.Error))
+			return nil, fmt.Errorf("the MCP server %s is not running: %s", s.definition.Name, headline(state.Error))
 		}
 		select {
 		case <-moved:

@@ -77,7 +77,7 @@ func (s *mcpServer) definition() (servers.Definition, *exact.Error) {
 	case len(s.Name) > maxServerName:
 		return d, wrongAt(".name", "%d bytes exceeds the limit of %d", len(s.Name), maxServerName)
 	case strings.ContainsFunc(s.Name, isControl):
-		return d, wrongAt(".name", "must not have control characters")
+		return d, wrongAt(".name", "must not contain control characters")
 	}
 	var fault *exact.Error
 	switch s.Type {
@@ -103,7 +103,7 @@ func (s *mcpServer) stdio(d *servers.Definition) *exact.Error {
 	d.Command, d.Args = s.Command, s.Args
 	for i, arg := range s.Args {
 		if strings.Contains(arg, "\x00") {
-			return wrongAt(fmt.Sprintf(".args[%d]", i), "must not have a zero byte")
+			return wrongAt(fmt.Sprintf(".args[%d]", i), "must not contain NUL")
 		}
 	}
 	for i, v := range s.Env {
@@ -111,9 +111,9 @@ func (s *mcpServer) stdio(d *servers.Definition) *exact.Error {
 		case v.Name == "":
 			return exact.Missing(fmt.Sprintf(".env[%d].name", i))
 		case strings.ContainsAny(v.Name, "=\x00"):
-			return wrongAt(fmt.Sprintf(".env[%d].name", i), "must have neither = nor a zero byte")
+			return wrongAt(fmt.Sprintf(".env[%d].name", i), "must contain neither = nor NUL")
 		case strings.Contains(v.Value, "\x00"):
-			return wrongAt(fmt.Sprintf(".env[%d].value", i), "must not have a zero byte")
+			return wrongAt(fmt.Sprintf(".env[%d].value", i), "must not contain NUL")
 		}
 		d.Env = append(d.Env, v.Name+"="+v.Value)
 	}
@@ -136,7 +136,7 @@ func (s *mcpServer) http(d *servers.Definition) *exact.Error {
 		case strings.ContainsFunc(h.Name, isNoToken):
 			return wrongAt(fmt.Sprintf(".headers[%d].name", i), "must be the name of a header")
 		case strings.ContainsFunc(h.Value, func(c rune) bool { return c != '\t' && isControl(c) }):
-			return wrongAt(fmt.Sprintf(".headers[%d].value", i), "must not have control characters")
+			return wrongAt(fmt.Sprintf(".headers[%d].value", i), "must not contain control characters")
 		}
 		d.Headers = append(d.Headers, servers.Header(h))
 	}
@@ -151,7 +151,7 @@ func checkCommand(path, text string) *exact.Error {
 	case len(text) > maxCommand:
 		return wrongAt(path, "%d bytes exceeds the limit of %d", len(text), maxCommand)
 	case strings.ContainsFunc(text, isControl):
-		return wrongAt(path, "must not have control characters")
+		return wrongAt(path, "must not contain control characters")
 	}
 	return nil
 }

@@ -67,7 +67,7 @@ type (
 		} `json:"strata"`
 	}
 
-	// OutputMeta is the place of a running call's content in all that the call has put out.
+	// OutputMeta is the position of a running call's content in its whole output.
 	OutputMeta struct {
 		End int64 `json:"end"` // size of all output so far, in bytes: the content ends there
 	}
@@ -173,7 +173,7 @@ const EventUnsubscribed events.Kind = "unsubscribed"
 type Encoder struct {
 	SessionID, Epoch string
 	Client           Capabilities
-	Identity         any            // of the client: its terminals are its own
+	Identity         any            // of the client; terminals with this owner are sent as terminals
 	Models           func() []Model // on offer, for the session's options
 
 	buf []byte // of the last chunk

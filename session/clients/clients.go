@@ -28,7 +28,7 @@ const (
 // event of the session with the sequence number after, if the client receives it, and before later ones; 0 stands for no
 // event. The errors are those below, or the cause of ctx.
 type Client interface {
-	// Identity distinguishes the client from others in what outlives it: it keeps nothing of the client in memory.
+	// Identity returns a comparable value that no other client has, and that does not keep the client in memory.
 	Identity() any
 
 	// Can reports whether the editor has said that it serves requests of this group.
@@ -42,8 +42,8 @@ type Client interface {
 
 	TerminalRunner
 
-	// Environment returns the environment that the client has handed over for programs that run on its behalf, as os.Environ
-	// has it; nil: the server's own counts. The caller must not change it.
+	// Environment returns the environment that the client has handed over for programs that run on its behalf, in the form
+	// of os.Environ; nil: these programs get the server's own. The caller must not change it.
 	Environment() []string
 
 	// RequestPermission asks the user whether a call may run. ErrDismissed is an error of it too.

@@ -9,14 +9,14 @@ type TerminalRunner interface {
 	// ctx ends first, the command is killed and the terminal released when the client has created it.
 	CreateTerminal(ctx context.Context, c TerminalCommand, after uint64) (id string, err error)
 
-	// TerminalOutput returns what the command has put out so far.
+	// TerminalOutput returns the output of the command so far.
 	TerminalOutput(ctx context.Context, id string, after uint64) (TerminalOutput, error)
 
 	// WaitForExit blocks until the command has ended.
 	WaitForExit(ctx context.Context, id string, after uint64) (Exit, error)
 
-	// KillTerminal ends the command, and ReleaseTerminal gives the terminal up: the client ends a command that still runs. Both
-	// return at once; what the client responds is dropped.
+	// KillTerminal ends the command. ReleaseTerminal also releases the terminal. Both return immediately, and ignore the
+	// client's response.
 	KillTerminal(id string, after uint64)
 	ReleaseTerminal(id string, after uint64)
 }
@@ -25,9 +25,9 @@ type TerminalRunner interface {
 type TerminalCommand struct {
 	Program string
 	Args    []string
-	Env     []Variable // beside those of the client
+	Env     []Variable // in addition to those of the client
 	Dir     string     // absolute
-	Limit   int        // bytes of output that the client keeps: the newest
+	Limit   int        // size of the newest output that the client keeps, in bytes
 }
 
 // Variable is a variable of an environment.
@@ -36,8 +36,8 @@ type Variable struct{ Name, Value string }
 // TerminalOutput is the output of a command.
 type TerminalOutput struct {
 	Text      string
-	Truncated bool  // only the newest part is there
-	Exit      *Exit // nil: the command runs
+	Truncated bool  // Text is only the newest part
+	Exit      *Exit // nil: the command is running
 }
 
 // Exit is how a command ended.

@@ -17,8 +17,8 @@ const (
 // noOutput is the text of a result without content: providers refuse a result that says nothing.
 const noOutput = "(no output)"
 
-// Output returns what a tool outside Strata has returned, as the model gets it: texts and images. The error names the block
-// that is neither, or the image that cannot be used.
+// Output returns the result of a tool outside of Strata in the form for the model: texts and images. The error names a block
+// that is neither, or an image that cannot be used.
 func Output(blocks []history.Block) (output []history.Block, err error) {
 	pictures := 0
 	for i := range blocks {

@@ -62,7 +62,8 @@ func (k Kind) delta() bool { return k == Thought || k == Text }
 // Event is one entry of a session's event log, as a cursor delivers it.
 type Event struct {
 	// First and Seq are the sequence numbers that the event covers. They differ where deltas were merged, where passing
-	// events are gone, and where earlier events were not for the subscriber. Both are 0 for an event that a cursor makes from the transcript.
+	// events were removed, and where earlier events were not for the subscriber. Both are 0 for an event that a cursor makes
+	// from the transcript.
 	First, Seq uint64
 
 	Kind    Kind
@@ -73,8 +74,8 @@ type Event struct {
 	Block   *history.Block
 	Data    any // payload, immutable, marshals to a JSON object; its Size, if it has one, counts towards the log's limit
 
-	// Call is the tool call of which the event tells the whole state; empty for none. The next event of the call takes the
-	// place of a Passing one: subscribers that have not received it yet do not.
+	// Call is the tool call whose whole state the event contains; empty for none. The next event of the call replaces a
+	// Passing event, which is not sent to subscribers that have not received it yet.
 	Call    string
 	Passing bool
 

@@ -15,8 +15,8 @@ const (
 // eventLog keeps a session's newest events. The mailbox appends; cursors read from the goroutines of their connections.
 // Its lock is a leaf: nothing is called while the lock is held.
 //
-// Each event covers the sequence numbers after the one before it, its own last. It covers more than its own once a passing
-// event before it has been removed.
+// Each event covers the sequence numbers after the previous event, up to its own. It covers more than its own if a passing
+// event before it was removed.
 type eventLog struct {
 	maxEvents, maxBytes int
 
@@ -64,7 +64,7 @@ func (l *eventLog) append(e Event) uint64 {
 	return l.last
 }
 
-// replace removes the passing event of the call that e tells of, and notes e if it is one itself.
+// replace removes the passing event of the call in e. If e is passing, it records e.
 func (l *eventLog) replace(e *Event) {
 	if e.Call == "" {
 		return
@@ -86,7 +86,7 @@ func (l *eventLog) find(seq uint64) int {
 	return sort.Search(l.count, func(i int) bool { return l.at(i).Seq >= seq })
 }
 
-// remove removes the event at an index. The one after it covers its sequence numbers: next, if it is the newest one.
+// remove removes the event at an index. Its successor covers its sequence numbers: next, if the removed event is the newest.
 func (l *eventLog) remove(i int, next *Event) {
 	l.bytes -= l.at(i).size()
 	if i+1 < l.count {
@@ -160,7 +160,7 @@ const (
 	readClosed           // the log ended before
 )
 
-// read returns the event that covers a sequence number, from there on. Without one, state says why.
+// read returns the event that covers a sequence number, with this number as its first. Without an event, state is the reason.
 func (l *eventLog) read(seq uint64) (e Event, state readState) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -27,7 +27,7 @@ func (s *Servers) runner(server *tools.Server, tool, shown string) func(context.
 		if state := used.State(); state.Status == Failed {
 			used.Wake()
 			reason, _, _ := strings.Cut(state.Error, "\n")
-			return tools.Failed("%s is not running: %s. Do without it or try later.", clip.Name(server.Name), clip.Line(reason, maxError)), nil
+			return tools.Failed("%s is not running: %s. Do without it, or try again later.", clip.Name(server.Name), clip.Line(reason, maxError)), nil
 		}
 		reports := newReports(in.Show)
 		defer reports.stop()
@@ -48,7 +48,7 @@ func (s *Servers) runner(server *tools.Server, tool, shown string) func(context.
 // showEvery is the time between two outputs of a call.
 const showEvery = 250 * time.Millisecond
 
-// reports shows what a server reports of a call, a line for each report.
+// reports shows the progress reports of a call, one per line.
 type reports struct {
 	show func(tools.Output)
 

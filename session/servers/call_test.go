@@ -67,7 +67,7 @@ func TestACallOfAServerThatIsDown(t *testing.T) {
 	s, git := withGit(t)
 	git.fails("exit code 1\nstderr of it")
 	r, err := s.run(t.Context(), nil)
-	want(t, "result", textOf(r), "git server is not running: exit code 1. Do without it or try later.")
+	want(t, "result", textOf(r), "git server is not running: exit code 1. Do without it, or try again later.")
 	if !r.IsError || err != nil || git.count(&git.woken) != 1 {
 		t.Errorf("%+v, %v, woken %d times", r, err, git.count(&git.woken))
 	}

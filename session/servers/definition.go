@@ -2,7 +2,7 @@ package servers
 
 import "slices"
 
-// MaxNamed is the maximum number of servers in the user's configuration, and that an editor names for a session.
+// MaxNamed is the maximum number of servers in the user's configuration, and of those that an editor names for a session.
 const MaxNamed = 32
 
 // Equal reports whether two definitions run the same server.

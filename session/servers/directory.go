@@ -8,7 +8,7 @@ import (
 	"strata/internal/clip"
 )
 
-// Directory knows the configured MCP servers, and all uses of servers by sessions. It is safe for concurrent use. A nil
+// Directory lists the configured MCP servers, and all uses of servers by sessions. It is safe for concurrent use. A nil
 // directory has no servers.
 type Directory struct {
 	source     Source
@@ -31,7 +31,7 @@ type listed struct {
 // Release implements Server.
 func (l *listed) Release() { l.release() }
 
-// NewDirectory returns a directory without uses, whose servers source runs. changed is called after each change of the list,
+// NewDirectory returns a directory without uses. source runs the servers. changed is called after each change of the list,
 // from any goroutine; it must not block.
 func NewDirectory(source Source, configured []Definition, changed func()) *Directory {
 	return &Directory{source: source, configured: configured, changed: changed, uses: make(map[*listed]struct{})}
@@ -60,7 +60,7 @@ func (d *Directory) Use(definition Definition, at Place, changed func()) Server 
 	return l
 }
 
-// Origin is where a definition comes from.
+// Origin is the origin of a definition.
 type Origin string
 
 // The origins of definitions.
@@ -72,11 +72,11 @@ const (
 // Unused is the status of a configured server that no session uses.
 const Unused Status = "unused"
 
-// Listed is a server in the list: what all sessions have of one definition.
+// Listed is a server in the list: the uses of one definition by all sessions.
 type Listed struct {
 	Definition
 	Origin   Origin
-	State    // its tools without schemas, and with the beginnings of their texts
+	State    // its tools have no schemas, and their texts are truncated
 	Sessions int
 }
 
@@ -87,7 +87,7 @@ const (
 	maxListedText  = 1024 // bytes of a text
 )
 
-// List returns the servers by name: those that are configured, and all that sessions use.
+// List returns all configured servers and all servers that sessions use, sorted by name.
 func (d *Directory) List() []Listed {
 	if d == nil {
 		return nil
@@ -146,7 +146,7 @@ func (l *Listed) add(s State) {
 	}
 }
 
-// worse returns a number that is larger for a status that the user should rather know.
+// worse returns a number that is higher for a worse status.
 func worse(s Status) int { return slices.Index([]Status{Unused, Ready, Starting, Failed}, s) }
 
 // shownTools returns what the list has of tools, at most room of them.

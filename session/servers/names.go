@@ -13,7 +13,7 @@ import (
 const maxName = 64
 
 // toolName returns the name of a server's tool for the model, server__tool, which has the characters and the length that
-// providers accept. Equal arguments give equal names; different ones may too.
+// providers accept. Different arguments can give equal names.
 func toolName(server, tool string) string {
 	name := safe(server) + "__" + safe(tool)
 	if len(name) <= maxName {
@@ -35,7 +35,7 @@ func safe(name string) string {
 	}, name)
 }
 
-// free returns a name that is not taken: name, or name with the smallest number that makes it free.
+// free returns a name that is not taken: name, or name with the smallest number for which it is free.
 func free(name string, taken func(name string) bool) string {
 	numbered := name
 	for n := 2; taken(numbered); n++ {

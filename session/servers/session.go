@@ -14,8 +14,8 @@ import (
 	"strata/session/tools"
 )
 
-// Services is what the servers of a session need of the session and of the Strata server. The functions are called on the
-// mailbox.
+// Services are the parts of the session and of the Strata server that the servers of a session need. The functions are called
+// on the mailbox.
 type Services struct {
 	Directory *Directory           // nil: there are no servers
 	Place     func() (Place, bool) // the folder and the roots of the session; false: they cannot be opened
@@ -24,7 +24,7 @@ type Services struct {
 
 // Servers are the MCP servers of one session. They belong to the session's mailbox, except for Open.
 //
-// They start when a client opens the session, or with a prompt. A client that only reads the session starts none.
+// They start when a client opens the session or sends a prompt. A client that only reads the session starts none.
 type Servers struct {
 	mailbox  *mailbox.Mailbox
 	services Services
@@ -35,17 +35,17 @@ type Servers struct {
 	uses    []*use // by name of the definition; none unless open
 
 	told    map[fault]bool // faults of tools of which the user knows
-	waiting chan struct{}  // closed when no server starts for the first time any more; nil: nobody waits
+	waiting chan struct{}  // closed when the first start of each server has ended; nil: nobody waits
 	posted  atomic.Bool    // a look at the servers is in the mailbox
 }
 
-// Opening is what a client brings along that opens a session.
+// Opening contains the servers and the environment of a client that opens a session.
 type Opening struct {
-	Named       []Definition // servers that it names; they replace all that were named before, none replaces none
-	Environment []string     // for programs that run on its behalf; nil replaces none
+	Named       []Definition // servers that the client names; they replace all named before, unless there are none
+	Environment []string     // for programs that run on the client's behalf; nil: the previous one remains
 }
 
-// In returns the opening in the environment of a client, nil for none.
+// In returns the opening with the environment of a client; nil does not change it.
 func (o Opening) In(environment []string) Opening {
 	if environment != nil {
 		o.Environment = environment
@@ -61,7 +61,7 @@ type use struct {
 
 	offer   *offer // of the newest list; nil: none was ever listed
 	tried   bool   // the first start has ended
-	trouble string // of which the user knows: the error of the newest state that had ended a start; empty for none
+	trouble string // that the user was told of: the error of the newest state after a start; empty for none
 }
 
 // New returns the servers of a session that nobody has opened.
@@ -74,8 +74,8 @@ func (s *Servers) Open(o Opening) {
 	s.mailbox.Tell(func() { s.need(o) }, nil)
 }
 
-// Prompted records that a prompt needs the servers. environment returns that of its client, which counts unless a client has
-// opened the session before.
+// Prompted records that a prompt needs the servers. environment returns the environment of its client. It is used only if no
+// client has opened the session.
 func (s *Servers) Prompted(environment func() []string) {
 	switch {
 	case s.services.Directory == nil:
@@ -86,7 +86,7 @@ func (s *Servers) Prompted(environment func() []string) {
 	}
 }
 
-// need starts the servers that do not run.
+// need starts the servers that are not running.
 func (s *Servers) need(o Opening) {
 	if len(o.Named) > 0 {
 		s.opening.Named = o.Named
@@ -97,7 +97,7 @@ func (s *Servers) need(o Opening) {
 	s.use()
 }
 
-// wake starts the servers again that have failed.
+// wake restarts the servers that have failed.
 func (s *Servers) wake() {
 	for _, u := range s.uses {
 		if u.server.State().Status == Failed {
@@ -113,11 +113,11 @@ func (s *Servers) Moved() {
 	}
 }
 
-// Opening returns what the clients have brought along that opened the session, for a copy of the session.
+// Opening returns the servers and the environment of the clients that opened the session, for a fork.
 func (s *Servers) Opening() Opening { return s.opening }
 
-// use makes the uses those of the definitions, of the folders and of the environment as they are now. Servers start before
-// others are released, so that one that is shared does not end.
+// use replaces the uses by those of the current definitions, folders and environment. It starts servers before it releases
+// others, so that a shared server does not end.
 func (s *Servers) use() {
 	if s.closed || s.services.Directory == nil {
 		return
@@ -139,8 +139,8 @@ func (s *Servers) use() {
 	s.look()
 }
 
-// useOf returns the use of a definition: the one before, if nothing has changed. Until another one has listed its tools, those
-// that were listed before count.
+// useOf returns the use of a definition: the previous one if nothing has changed. A new use has the tools of the previous one
+// until its server has listed its tools.
 func (s *Servers) useOf(before []*use, d Definition, at Place) *use {
 	next := &use{definition: d, at: at}
 	for _, u := range before {
@@ -156,7 +156,7 @@ func (s *Servers) useOf(before []*use, d Definition, at Place) *use {
 	return next
 }
 
-// definitions returns the definitions by name: those of the configuration, and those that an editor has named, which replace
+// definitions returns the definitions of the configuration and of the editor, sorted by name. Those of the editor replace
 // others of the same name.
 func (s *Servers) definitions() []Definition {
 	all := slices.Clone(s.opening.Named)
@@ -179,7 +179,7 @@ func (s *Servers) find(name string) *use {
 	return nil
 }
 
-// changed takes, from any goroutine, that the state of a server has changed.
+// changed reports, from any goroutine, that the state of a server has changed.
 func (s *Servers) changed() {
 	if s.posted.Swap(true) {
 		return
@@ -190,7 +190,7 @@ func (s *Servers) changed() {
 	}, nil)
 }
 
-// look takes the states of the servers.
+// look reads the states of the servers.
 func (s *Servers) look() {
 	for _, u := range s.uses {
 		s.take(u, u.server.State())
@@ -201,7 +201,7 @@ func (s *Servers) look() {
 	}
 }
 
-// take takes the state of a server. A server that does not run keeps the tools that it has listed.
+// take applies the state of a server. A server that is not running keeps the tools that it has listed.
 func (s *Servers) take(u *use, state State) {
 	if state.Status == Ready || len(state.Tools) > 0 {
 		if u.offer == nil || !u.offer.lists(state.Tools) {
@@ -231,8 +231,8 @@ func (s *Servers) starting() bool {
 	return slices.ContainsFunc(s.uses, func(u *use) bool { return !u.tried })
 }
 
-// Starting returns a channel that is closed when no server of the session starts for the first time any more; nil if that is
-// so now.
+// Starting returns a channel that is closed when the first start of each server of the session has ended; nil if all have
+// ended.
 func (s *Servers) Starting() <-chan struct{} {
 	s.look()
 	if !s.starting() {
@@ -247,7 +247,7 @@ func (s *Servers) Starting() <-chan struct{} {
 // startTime is how long a prompt waits for servers that start.
 const startTime = 5 * time.Second
 
-// Await waits until the channel of Starting is closed, as long as a prompt may wait, or until ctx ends.
+// Await waits until the channel of Starting is closed, the time of a prompt has passed, or ctx ends.
 func Await(ctx context.Context, started <-chan struct{}) {
 	timer := time.NewTimer(startTime)
 	defer timer.Stop()
@@ -258,7 +258,7 @@ func Await(ctx context.Context, started <-chan struct{}) {
 	}
 }
 
-// MaxDefinitions is the maximum size of the definitions of all tools of a session's servers, in bytes.
+// MaxDefinitions is the maximum total size of the tool definitions of a session's servers, in bytes.
 const MaxDefinitions = 512 << 10
 
 // Tools implements toolbox.Servers.
@@ -288,13 +288,13 @@ func (s *Servers) Tools(room int, taken func(name string) bool) (all []tools.Too
 	return all
 }
 
-// The bounds of what is told of tools that are not offered.
+// The bounds of notices about omitted tools.
 const (
 	maxTold    = 4096 // faults that are remembered
 	maxToldOne = 8    // tools in a notice
 )
 
-// tell tells the user once of tools of a server that are not offered to the model.
+// tell notifies the user once of each tool of a server that is not offered to the model.
 func (s *Servers) tell(server string, faults []fault) {
 	var news []string
 	for _, f := range faults {
@@ -318,7 +318,7 @@ func (s *Servers) tell(server string, faults []fault) {
 	s.services.Notify(fmt.Sprintf("MCP server %s: omitted tools: %s%s", clip.Name(server), strings.Join(news, ", "), more))
 }
 
-// Close releases all servers; none is used any more.
+// Close releases all servers. Later calls start none.
 func (s *Servers) Close() {
 	s.closed = true
 	for _, u := range s.uses {

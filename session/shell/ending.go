@@ -11,11 +11,11 @@ import (
 	"strata/session/clients"
 )
 
-// errLimit is the end of a command by its time limit.
+// errLimit reports that a command has reached its time limit.
 var errLimit = errors.New("the time limit has passed")
 
-// exited returns the first line of the result of a command that has ended. A code other than 0 is no failure of the call: many
-// programs report by it that they found something, or nothing.
+// exited returns the first line of the result of a command that has ended. A call with a code other than 0 has not failed: many
+// programs use it to report that they found something, or nothing.
 func exited(e process.Exit) string {
 	if e.Signal != "" {
 		return "Ended by " + filecontext.Printable(clip.Name(e.Signal))

@@ -20,8 +20,8 @@ func (in input) place(roots *filecontext.Roots) (filecontext.Ref, error) {
 // workspaceFolder is the path of the session's first folder.
 const workspaceFolder = "."
 
-// ruled returns the command line as rules see it. A command in another folder than the session's first one begins with a
-// change to that folder: no rule for the line alone covers it there.
+// ruled returns the command line for approval rules. For a folder other than the session's first one, it begins with a change
+// to this folder, so that no rule for the line alone covers the command there.
 func (in input) ruled(roots *filecontext.Roots) string {
 	folder := in.Cwd
 	if ref, err := in.place(roots); err == nil {

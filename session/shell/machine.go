@@ -56,7 +56,9 @@ func (c *command) start(env []string) (*running, error) {
 	}
 	defer in.Close()
 	program, args := shellFor(runtime.GOOS, c.line)
-	p, err := process.Start(process.Command{Path: program, Args: args, Dir: c.dir, Env: env, Stdout: in, Stderr: in})
+	p, err := process.Start(process.Command{
+		Path: program, Args: args, Verbatim: verbatimFor(runtime.GOOS, c.line), Dir: c.dir, Env: env, Stdout: in, Stderr: in,
+	})
 	if err != nil {
 		out.Close()
 		return nil, err

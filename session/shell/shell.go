@@ -22,7 +22,7 @@ import (
 	"strata/session/tools"
 )
 
-// Runner is where commands run.
+// Runner selects where commands run.
 type Runner string
 
 // The runners. The empty one is Off.
@@ -35,7 +35,7 @@ const (
 // IsOff reports whether commands run nowhere.
 func (r Runner) IsOff() bool { return r == "" || r == Off }
 
-// Services is what commands need of a session. The functions are called from goroutines of calls, for each command.
+// Services are the parts of a session that commands need. The functions are called from goroutines of calls, for each command.
 type Services struct {
 	Roots  *filecontext.Roots
 	Runner Runner
@@ -44,7 +44,7 @@ type Services struct {
 	// follow.
 	Editor func() (editor clients.Client, after uint64)
 
-	// Environment returns the environment for commands on this machine, as os.Environ has it; nil: that of this process.
+	// Environment returns the environment for commands on this machine, in the form of os.Environ; nil: that of this process.
 	Environment func() []string
 	Secrets     []string // names of variables that no command on this machine gets
 }
@@ -71,7 +71,7 @@ func (in input) limit() time.Duration {
 
 const schema = `{"type":"object","properties":{` +
 	`"command":{"type":"string","description":"Command line for the shell"},` +
-	`"cwd":{"type":"string","description":"Folder to run it in, relative to the workspace folder or absolute; by default the workspace folder"},` +
+	`"cwd":{"type":"string","description":"Folder of the command, relative to the workspace folder or absolute; by default the workspace folder"},` +
 	`"timeout_s":{"type":"integer","minimum":1,"maximum":3600,"description":"Time limit in seconds; by default 120"}},` +
 	`"required":["command"],"additionalProperties":false}`
 
@@ -92,9 +92,9 @@ func Tool(s Services) tools.Tool {
 func description(system string) string {
 	program, args := shellFor(system, "LINE")
 	return "Run a command line with " + strings.Join(append([]string{program}, args...), " ") + ", in the workspace folder or in the folder cwd " +
-		"inside the workspace. The result has the exit code and the output. Nobody gives input to a command: one that asks a question, or " +
+		"inside the workspace. The result contains the exit code and the output. Commands have no input: a command that asks a question, or " +
 		"starts an editor, fails or waits until its time limit (timeout_s). A long output is reduced to its head and tail. Processes that " +
-		"a command leaves in the background end with it. Each command has a new shell: variables and the current folder do not last. " +
+		"a command leaves in the background end with it. Each command runs in a new shell: variables and the current folder are not kept. " +
 		"Run commands to build, to test, and for version control. Use read_file, edit_file, search and list_files for files: they show " +
 		"the user's unsaved text, and their changes can be undone."
 }
@@ -108,6 +108,15 @@ func shellFor(system, line string) (program string, args []string) {
 		line = " " + line // shells would take it for options
 	}
 	return "/bin/sh", []string{"-c", line}
+}
+
+// verbatimFor returns the arguments of cmd.exe for a line as cmd.exe reads them: it removes the outer quotes, and takes those in
+// the line as they are. It is empty for other shells.
+func verbatimFor(system, line string) string {
+	if system == "windows" {
+		return `/d /s /c "` + line + `"`
+	}
+	return ""
 }
 
 // decoded returns an input that the schema admits.

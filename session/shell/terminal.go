@@ -65,7 +65,7 @@ func notCreated(err error) tools.Result {
 	return tools.Failed("Whether the command runs is unknown: %v.", err)
 }
 
-const editorGone = "The editor went away; the outcome of the command is unknown."
+const editorGone = "The editor disconnected; the outcome of the command is unknown."
 
 func (t *terminal) kill()    { t.editor.KillTerminal(t.id, t.after) }
 func (t *terminal) release() { t.editor.ReleaseTerminal(t.id, t.after) }

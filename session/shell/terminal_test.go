@@ -206,11 +206,11 @@ func TestATerminalIsReleasedOnce(t *testing.T) {
 		},
 		"the editor goes away before it responds": {
 			editor: &fakeEditor{creating: func(context.Context) (string, error) { return "", clients.ErrGone }}, order: "create 0",
-			result: "The editor went away; the outcome of the command is unknown.", failed: true,
+			result: "The editor disconnected; the outcome of the command is unknown.", failed: true,
 		},
 		"the editor goes away while it runs": {
 			editor: &fakeEditor{waiting: after(2*time.Second, clients.ErrGone)}, order: "create 0, show, wait t1, output t1, release t1 1",
-			result: "The editor went away; the outcome of the command is unknown. Its output so far:\nline 1\n", failed: true,
+			result: "The editor disconnected; the outcome of the command is unknown. Its output so far:\nline 1\n", failed: true,
 		},
 		"the editor goes away before the output is asked for": {
 			editor: &fakeEditor{waiting: after(time.Second, nil), asking: func(context.Context) (clients.TerminalOutput, error) {

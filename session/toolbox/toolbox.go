@@ -31,7 +31,7 @@ type Toolbox struct {
 
 // Servers are the MCP servers of a session. They belong to the session's mailbox.
 type Servers interface {
-	// Tools returns the tools that the servers offer, at most room, whose schemas are valid. Their names are valid, differ, and
+	// Tools returns the tools that the servers offer, at most room. Their schemas and names are valid; their names differ and
 	// are not taken.
 	Tools(room int, taken func(name string) bool) []tools.Tool
 }
@@ -95,7 +95,7 @@ func (b *Toolbox) Open(builtIn []tools.Tool) *tools.Set {
 	return set
 }
 
-// offered returns the tools of MCP servers, beside those that the session has.
+// offered returns the tools of MCP servers, which are added to those in present.
 func (b *Toolbox) offered(present []tools.Tool) []tools.Tool {
 	if b.servers == nil {
 		return nil

@@ -57,7 +57,7 @@ type Definition struct {
 	Schema      json.RawMessage `json:"inputSchema"` // JSON schema of its input, an object
 }
 
-// Size returns the bytes of the definition.
+// Size returns the size of the definition in bytes.
 func (d *Definition) Size() int { return len(d.Name) + len(d.Description) + len(d.Schema) }
 
 // Tool is a tool that a model can call.
@@ -66,11 +66,11 @@ type Tool struct {
 	Kind     Kind
 	ReadOnly bool // it changes nothing
 
-	// Check returns what is wrong with an input that the schema admits, in words for the model: "command is empty".
-	// nil admits all.
+	// Check returns an error for the model, such as "command is empty", for an invalid input that the schema admits.
+	// A nil Check admits all.
 	Check func(input json.RawMessage) error
 
-	// Command returns the command line that a call runs, as rules for commands see it. It is nil for a tool that runs none.
+	// Command returns the command line of a call for approval rules. It is nil for a tool that runs no commands.
 	Command func(input json.RawMessage) string
 
 	Server *Server // MCP server that has the tool; nil for other tools
@@ -89,7 +89,7 @@ type Tool struct {
 // Server is the MCP server of a tool.
 type Server struct {
 	Name    string
-	Trusted bool // by the user's configuration: calls do not ask
+	Trusted bool // by the user's configuration: calls need no approval
 }
 
 // Description is what clients show of a call.
@@ -110,17 +110,17 @@ type Input struct {
 	Args   json.RawMessage
 	Limit  int // of the texts in the result, in bytes
 
-	// Show tells clients what the call has put out so far. It may be called from any goroutine, and has no effect once the
-	// call has its result. It must not be called more often than every 250 ms.
+	// Show sends clients the output of the call so far. It may be called from any goroutine, at most every 250 ms, and has
+	// no effect after the call has its result.
 	Show func(Output)
 }
 
-// Output is what a running call has put out so far.
+// Output is the output of a running call so far.
 type Output struct {
 	Text string // the newest part, at most MaxShownOutput bytes
-	End  int64  // size of everything that was put out, in bytes; Text ends there
+	End  int64  // size of the whole output, in bytes; Text ends there
 
-	Terminal *Terminal // in which the call runs; nil for none
+	Terminal *Terminal // terminal in which the call runs; nil for none
 }
 
 // MaxShownOutput is the maximum size of the text in an Output, in bytes.
@@ -128,7 +128,7 @@ const MaxShownOutput = 4 << 10
 
 // Terminal is a terminal of a client.
 type Terminal struct {
-	Owner any // identity of the client, comparable: it must not keep the client in memory
+	Owner any // clients.Client's Identity
 	ID    string
 }
 
@@ -179,7 +179,7 @@ type Set struct {
 // The bounds of a set.
 const (
 	MaxTools       = 256      // in a set
-	MaxDescription = 16 << 10 // bytes of a description that comes from outside
+	MaxDescription = 16 << 10 // bytes of a description from a client or an MCP server
 )
 
 // toolName is a name that all providers accept.

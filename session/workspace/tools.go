@@ -37,10 +37,10 @@ func (w *Workspace) Tools(shown, lasting tools.Shown, editor Editor, commands Co
 	}))
 }
 
-// Commands is how commands run in a workspace.
+// Commands are the settings of the commands in a workspace.
 type Commands struct {
 	Runner      shell.Runner
-	Environment func() []string // as of shell.Services
+	Environment func() []string // see shell.Services
 	Secrets     []string        // names of variables that no command on this machine gets
 }
 
@@ -56,8 +56,8 @@ func (e Editor) writing(gone clients.Client) (clients.Client, uint64) {
 }
 func (e Editor) running() (clients.Client, uint64) { return e(clients.Terminals, nil) }
 
-// Guide returns the part of the system prompt about tools in the workspace, empty without a folder. commands means that one of
-// them runs commands.
+// Guide returns the part of the system prompt about tools in the workspace, empty without a folder. commands reports whether one of
+// the tools runs commands.
 func (w *Workspace) Guide(today time.Time, commands bool) string {
 	if w.roots == nil {
 		return ""

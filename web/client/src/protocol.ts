@@ -894,21 +894,21 @@ export interface ServerInfo {
   };
   connections: number;
   sessionsInMemory: number;
-  /** By name. Those of the configuration are listed although no session uses them. */
+  /** By name. Configured servers are listed even if no session uses them. */
   mcpServers: McpServerInfo[];
 }
 
-/** An MCP server, and the tools that it has listed last. */
+/** An MCP server with the tools of its last list. */
 export interface McpServerInfo {
   name: string;
   transport: 'stdio' | 'http' | (string & {});
   /** Who has named it: the user's configuration, or the client that opened the session. */
   source: 'config' | 'client' | (string & {});
-  /** `unused`: no session has started it. `failed`: it starts again when a session needs it. */
+  /** `unused`: no session needs the server. `failed`: the server restarts when a session needs it. */
   state: 'starting' | 'ready' | 'failed' | 'unused' | (string & {});
-  /** The newest one; missing for none. */
+  /** The newest error; missing for none. */
   error?: string;
-  /** Number of the sessions that use it. */
+  /** Number of sessions that use the server. */
   sessions: number;
   tools: { name: string; title?: string; description?: string }[];
 }
@@ -1353,7 +1353,7 @@ export interface ServerRequests {
       env?: { name: string; value: string }[];
       /** Absolute. */
       cwd?: string | null;
-      /** Of a longer output, the client keeps the end, and says that it is `truncated`. */
+      /** In bytes. Of a longer output, the client keeps the end, and reports it as `truncated`. */
       outputByteLimit?: number | null;
     };
     result: { terminalId: string };
@@ -1473,8 +1473,8 @@ export type ToolStatus = 'pending' | 'in_progress' | 'completed' | 'failed';
 export type ToolContent = { type: 'content'; content: ContentBlock } | ToolDiff | ToolTerminal;
 
 /**
- * A terminal in which a command runs. Only the client that has created the terminal receives it; it shows the output itself,
- * also after the server has released the terminal. Other clients receive the newest part of the output as a text.
+ * A terminal in which a command runs. Only the client that has created the terminal receives it. This client shows the output,
+ * also after the server has released the terminal. Other clients receive the newest part of the output as text.
  */
 export interface ToolTerminal {
   type: 'terminal';
@@ -1572,7 +1572,7 @@ export interface CallMeta {
   messageId?: string;
   /** Why the call has no result of its tool. */
   outcome?: CallOutcome;
-  /** The call runs, and the text of its content is the newest part of its output, at most 4 KiB. */
+  /** Of a running call, whose content is the newest part of its output as text, at most 4 KiB. */
   output?: CallOutput;
 }
 

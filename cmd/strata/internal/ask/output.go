@@ -14,7 +14,7 @@ const (
 	maxRepeated = 5       // lines of a result that are shown if they may have been shown before
 )
 
-// noOutput is the output in the result of a command that put out nothing.
+// noOutput is the output in the result of a command without output.
 const noOutput = "(no output)"
 
 // runningCall is a call that runs, and how much of its output was shown.

@@ -151,8 +151,8 @@ type Outlines struct {
 
 // Tools configures what the model can do.
 type Tools struct {
-	Enabled  bool   `yaml:"enabled" default:"true" doc:"Let the model read and search the folders of a session, and call the tools of clients."`
-	Commands string `yaml:"commands" default:"any" oneof:"client any off" doc:"Where commands of the model run: client: only in terminals of the client; any: also in the server; off: nowhere."`
+	Enabled  bool   `yaml:"enabled" default:"true" doc:"Let the model use tools: for the folders of a session, for commands, and those of clients and MCP servers."`
+	Commands string `yaml:"commands" default:"any" oneof:"client any off" doc:"Where commands of the model run: only in terminals of the client (client), also on the server's machine (any), or nowhere (off)."`
 	MaxSteps int    `yaml:"max_steps" default:"100" min:"1" doc:"Maximum number of calls of the model in one turn."`
 
 	Allow           []string      `yaml:"allow" allow:"allowing" doc:"Calls that run without asking, if they can change something."`

@@ -10,17 +10,17 @@ import (
 	"strata/session/servers"
 )
 
-// MCPServer is an MCP server of the user: either a program or an address.
+// MCPServer is an MCP server of the user: either a program or a URL.
 type MCPServer struct {
 	Command string             `yaml:"command" allow:"program" empty:"yes" doc:"Program of the server: a path, or a name that is looked up in PATH."`
 	Args    []string           `yaml:"args" allow:"text" doc:"Arguments of the program."`
 	Env     map[string]*string `yaml:"env" names:"envname" allow:"template" secret:"value" doc:"An environment variable of the program."`
 	URL     string             `yaml:"url" allow:"mcpurl" empty:"yes" secret:"query" doc:"Address of a server over HTTP (streamable HTTP)."`
-	Headers map[string]*string `yaml:"headers" names:"header" allow:"linetemplate" secret:"value" doc:"A header of each request to the address."`
-	Trust   bool               `yaml:"trust" doc:"Calls of the server's tools run without asking."`
+	Headers map[string]*string `yaml:"headers" names:"header" allow:"linetemplate" secret:"value" doc:"A header of each request to url."`
+	Trust   bool               `yaml:"trust" doc:"Run calls of the server's tools without asking."`
 }
 
-// checkMCPServers checks that each server has what its transport needs, and nothing of the other.
+// checkMCPServers checks that each server has the settings of its transport, and none of the other transport.
 func (l *loader) checkMCPServers() {
 	if n := len(l.MCPServers); n > servers.MaxNamed {
 		l.wrong("mcp_servers", "%d servers exceeds the limit of %d", n, servers.MaxNamed)
@@ -42,8 +42,8 @@ func (l *loader) checkMCPServers() {
 	}
 }
 
-// MCPDefinitions returns the servers of mcp_servers, sorted by name. getenv has the values of variables that values name.
-// A definition whose variables are not set has a fault.
+// MCPDefinitions returns the servers of mcp_servers, sorted by name. getenv returns the values of the variables that
+// settings refer to. A definition with a variable that is not set has a Fault.
 func (c *Config) MCPDefinitions(getenv func(string) string) []servers.Definition {
 	list := make([]servers.Definition, 0, len(c.MCPServers))
 	for _, name := range slices.Sorted(maps.Keys(c.MCPServers)) {

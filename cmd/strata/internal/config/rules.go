@@ -43,10 +43,10 @@ var rules = map[string]rule{
 
 	"mcpserver":    {"a server's name: letters, digits, '.', '-' and '_'", matches(64, `[A-Za-z0-9._-]+`)},
 	"program":      {"a program: a path or a name", func(s string) bool { return strings.TrimSpace(s) != "" && hasNoNUL(s) }},
-	"mcpurl":       {"an http or https address without user and fragment", isMCPURL},
+	"mcpurl":       {"an http or https address without user or fragment", isMCPURL},
 	"envname":      {"the name of an environment variable: letters, digits and '_'", isVariable},
-	"template":     {"text, in which ${NAME} is an environment variable and $${ is ${", func(s string) bool { return hasNoNUL(s) && isTemplate(s) }},
-	"linetemplate": {"text of one line, in which ${NAME} is an environment variable and $${ is ${", func(s string) bool { return isLine(s) && isTemplate(s) }},
+	"template":     {"text, in which ${NAME} refers to an environment variable and $${ is a literal ${", func(s string) bool { return hasNoNUL(s) && isTemplate(s) }},
+	"linetemplate": {"text of one line, in which ${NAME} refers to an environment variable and $${ is a literal ${", func(s string) bool { return isLine(s) && isTemplate(s) }},
 
 	"bool":          {"true or false", anyText},
 	"*bool":         {"auto, true or false", anyText},

@@ -15,8 +15,8 @@ import (
 const methodOfferEnvironment = "_strata/environment/offer"
 
 // OfferEnvironment hands this process's environment to a server, for the programs that run on behalf of the connection, if
-// the server takes one. Strata's own variables, those with API keys, and what is not UTF-8 text stay here. agent is the
-// result of initialize, keys are the variables from which the server takes keys. The error contains no value.
+// the server takes one. Strata's own variables, those with API keys, and those that are not UTF-8 text are not handed over.
+// agent is the result of initialize, keys are the variables from which the server takes keys. The error contains no value.
 func OfferEnvironment(call Call, p *cli.Process, agent json.RawMessage, keys []string) error {
 	if p.Environ == nil || !Serves(agent, methodOfferEnvironment) {
 		return nil

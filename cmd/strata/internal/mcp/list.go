@@ -21,9 +21,9 @@ func newList(p *cli.Process) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "ls",
 		Aliases: []string{"list"},
-		Short:   "List MCP servers with their state",
-		Long: "List the MCP servers of the configuration, and those that clients have named, with their state, tools and sessions\n" +
-			"in the running server. No server is started.",
+		Short:   "List MCP servers with their states",
+		Long: "List the MCP servers of the configuration, and those that clients have named, with their states, tools and\n" +
+			"sessions in the running Strata server. No MCP server is started.",
 		Args: cli.UsageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return list(cmd.Context(), p, asJSON)
@@ -78,7 +78,7 @@ func list(ctx context.Context, p *cli.Process, asJSON bool) error {
 }
 
 // errOld means that the running server is of a version without MCP servers.
-var errOld = errors.New("the running server is of an older version: run `strata stop`")
+var errOld = errors.New("the running server has an older version: run `strata stop`")
 
 // used returns the MCP servers of the running server. The error wraps fs.ErrNotExist or access.ErrStale if none is running.
 func used(ctx context.Context, p *cli.Process) (all []listed, err error) {

@@ -1,4 +1,4 @@
-// Package mcp is `strata mcp`: it lists the MCP servers of the configuration and of the running server, and tries one.
+// Package mcp is `strata mcp`: it lists the MCP servers of the configuration and of the running server, and checks one.
 //
 // It must never print a value of an environment or of a header.
 package mcp
@@ -17,7 +17,7 @@ import (
 
 // Command returns `strata mcp`.
 func Command(p *cli.Process) *cobra.Command {
-	return cli.Group("mcp", "List or try MCP servers", newList(p), newTest(p))
+	return cli.Group("mcp", "List and check MCP servers", newList(p), newTest(p))
 }
 
 // configured returns the servers of mcp_servers.

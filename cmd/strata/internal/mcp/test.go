@@ -25,15 +25,15 @@ func newTest(p *cli.Process) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "test NAME",
 		Short: "Start a configured MCP server and list its tools",
-		Long: "Start an MCP server of the configuration in this folder with the environment of this terminal, print how long it\n" +
-			"takes and which tools it has, and end it. No Strata server is needed. The exit code is 1 if the MCP server fails.",
+		Long: "Start a configured MCP server in the current folder with the environment of this terminal, print its tools and the\n" +
+			"time that it needed, and stop it. No Strata server is needed. The exit code is 1 if the MCP server fails.",
 		Args:              cli.UsageArgs(cobra.ExactArgs(1)),
 		ValidArgsFunction: completeName(p),
 	}
 	cmd.Flags().DurationVar(&timeout, "timeout", testTime, "give up after `DURATION`")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if timeout <= 0 {
-			return cli.UsageError{Command: cmd, Err: fmt.Errorf("--timeout: %v is not more than 0", timeout)}
+			return cli.UsageError{Command: cmd, Err: fmt.Errorf("--timeout: %v must be more than 0", timeout)}
 		}
 		d, err := named(p, args[0])
 		if err != nil {
@@ -63,7 +63,7 @@ func named(p *cli.Process, name string) (servers.Definition, error) {
 	for i, d := range list {
 		names[i] = d.Name
 	}
-	return d, fmt.Errorf("%s: no such server in mcp_servers: it has %s", name, strings.Join(names, ", "))
+	return d, fmt.Errorf("%s: not in mcp_servers, which contains %s", name, strings.Join(names, ", "))
 }
 
 // test starts a server, and writes its tools when it is ready.

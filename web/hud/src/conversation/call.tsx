@@ -37,7 +37,7 @@ export function Call({ row, view, toggle }: { row: CallRow; view: SessionView; t
   );
 }
 
-/** asked returns what updates report of a call with the title that its question has: the updates may have only the name of the tool. */
+/** asked returns a live call with the title of its question: the updates may have only the name of the tool. */
 function asked(live: LiveCall | undefined, question: Question | undefined): LiveCall | undefined {
   if (!question) return live;
   const { title, kind } = question.call;
@@ -65,14 +65,14 @@ function CallLine({ state, folder, inView }: { state: CallState; folder: string;
   );
 }
 
-/** The status of a call. A command that has run has its outcome instead, unless that says only that it is done. */
+/** The status of a call. For a command that has ended without success, its outcome is shown instead. */
 function Status({ state: { status, ended } }: { state: CallState }) {
   if (status === "") return null;
   const outcome = status === "done" && ended && ended.outcome !== SUCCESS ? ended.outcome : "";
   return <span class={failures.has(status) || outcome !== "" ? "call-status bad" : "call-status"}>{oneLine(outcome).toLowerCase() || status}</span>;
 }
 
-/** What a call does, and its result. What its question shows is not shown twice. */
+/** The input and the result of a call, without the parts that its question shows. */
 function CallBody({ state, asks, folder }: { state: CallState; asks: boolean; folder: string }) {
   const failed = failures.has(state.status) || state.status === "cancelled";
   return (

@@ -21,10 +21,10 @@ export function commandOf(kind: string, input: string): CommandLine | undefined 
   }
 }
 
-/** isWhole reports whether a title says all of a command. */
+/** isWhole reports whether a title contains the whole command. */
 export const isWhole = ({ line, folder, seconds }: CommandLine, title: string): boolean => line === title && folder === "" && seconds === 0;
 
-/** Ended is the result of a command: how it has ended, in a few words, and its output. */
+/** Ended is the result of a command: its outcome, in a few words, and its output. */
 export interface Ended {
   outcome: string;
   output: string;
@@ -33,7 +33,7 @@ export interface Ended {
 /** Characters of an outcome. */
 const MAX_OUTCOME = 120;
 
-/** ended splits the result of a command into its first line and its output; undefined if it is something else. */
+/** ended splits the result of a command into its first line and its output; undefined for another result. */
 export function ended(part: ResultPart | undefined): Ended | undefined {
   if (part?.type !== "text" || !part.text) return undefined;
   const end = part.text.indexOf("\n");

@@ -31,9 +31,9 @@ const SHOWN_TEXT = 4000;
 interface LabeledProps {
   text: string;
   label: string;
-  /** It tells of a failure. */
+  /** The text describes a failure. */
   bad?: boolean;
-  /** All of a long text is shown: the output of a command, whose end says most. */
+  /** A long text is shown in full: the output of a command, because its end matters most. */
   whole?: boolean;
 }
 

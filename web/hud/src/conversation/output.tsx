@@ -6,7 +6,7 @@ import { CopyButton } from "../ui/controls.tsx";
 import { oneLine, place } from "./calls.ts";
 import type { CommandLine } from "./command.ts";
 
-/** A command with its folder, if that is not the one of the session, and its time limit. */
+/** A command with its folder, if it is not the session's, and its time limit. */
 export function Command({ command, folder }: { command: CommandLine; folder: string }) {
   const elsewhere = folderBeside(command.folder, folder);
   return (
@@ -34,8 +34,8 @@ function folderBeside(of: string, folder: string): string {
 const NEAR = 24;
 
 /**
- * The output of a call that runs. It follows the newest line until the reader scrolls up: then it stays as it is. Screen readers
- * do not read each line aloud, although the conversation is a log.
+ * The output of a running call. It follows the newest line until the user scrolls up; then it does not change. Screen readers do
+ * not read each line aloud, although the conversation is a log.
  */
 export function Output({ of }: { of: LiveOutput }) {
   const lines = useRef<HTMLPreElement>(null);
@@ -60,7 +60,7 @@ export function Output({ of }: { of: LiveOutput }) {
   return (
     <div class="result output">
       <p class="result-label">
-        <span>Output{omitted > 0 && <span class="quiet">, {bytes(omitted)} before it omitted</span>}</span>
+        <span>Output{omitted > 0 && <span class="quiet">, first {bytes(omitted)} omitted</span>}</span>
         <span class="result-actions">
           {held && <button type="button" class="link" onClick={() => hold(null)}>Follow output</button>}
           <CopyButton text={() => text} label="Copy output" />

@@ -23,7 +23,7 @@ export class LiveCalls {
     this.put(toolCallId, { ...changed, ...outcome });
   }
 
-  /** grow shows output. An update that says nothing else draws only the output again. */
+  /** grow shows output. An update that changes nothing else renders only the output again. */
   private grow({ sessionUpdate: _, toolCallId, _meta, content, ...changed }: ToolCall | ToolCallUpdate, end: number): void {
     const known = this.all.peek().get(toolCallId);
     const output = known?.output ?? new LiveOutput();

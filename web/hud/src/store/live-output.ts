@@ -11,13 +11,13 @@ export interface ShownOutput {
   omitted: number;
 }
 
-/** LiveOutput is the output of a running call, which arrives as its newest part each time. */
+/** LiveOutput is the output of a running call. Each update contains its newest part. */
 export class LiveOutput {
   readonly shown = signal<ShownOutput>({ text: "", omitted: 0 });
   private known = new Uint8Array();
   private end = 0;
 
-  /** grow adds the newest part, which ends at end, in bytes. It replaces what was shown of the same bytes: a line may have changed. */
+  /** grow adds the newest part, which ends at end, in bytes. It replaces the shown bytes at the same position: a line may have changed. */
   grow(newest: string, end: number): void {
     if (!Number.isSafeInteger(end) || end < this.end) return;
     const part = encoder.encode(newest);

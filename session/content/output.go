@@ -31,7 +31,7 @@ func Output(blocks []history.Block) (output []history.Block, err error) {
 			if pictures++; pictures > maxPictures {
 				return nil, fmt.Errorf("more than %d images", maxPictures)
 			}
-			picture, err := pictureOf(&b)
+			picture, err := Identified(&b)
 			if err != nil {
 				return nil, fmt.Errorf("content[%d]: %w", i, err)
 			}
@@ -46,7 +46,8 @@ func Output(blocks []history.Block) (output []history.Block, err error) {
 	return output, nil
 }
 
-func pictureOf(b *history.Block) (history.Block, error) {
+// Identified returns an image with its type and size by its bytes, or why it cannot be used.
+func Identified(b *history.Block) (history.Block, error) {
 	if len(b.Data) > maxPicture {
 		return history.Block{}, fmt.Errorf("%d bytes exceeds the limit of %d", len(b.Data), maxPicture)
 	}

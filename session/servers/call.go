@@ -2,10 +2,13 @@ package servers
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
+	"strata/history"
 	"strata/internal/clip"
 	"strata/session/content"
 	"strata/session/tools"
@@ -36,13 +39,28 @@ func (s *Servers) runner(server *tools.Server, tool, shown string) func(context.
 			return tools.Result{}, ctx.Err()
 		}
 		if err == nil {
-			r.Content, err = content.Output(r.Content)
+			r.Content, err = content.Output(withoutDamage(r.Content))
 		}
 		if err != nil {
 			return tools.Failed("%s failed: %v", shown, err), nil
 		}
 		return tools.Result{Content: r.Content, IsError: r.IsError}, nil
 	}
+}
+
+// withoutDamage returns the blocks of a result with a text for each image that cannot be used: what the call did and the other
+// blocks count.
+func withoutDamage(blocks []history.Block) []history.Block {
+	blocks = slices.Clone(blocks)
+	for i := range blocks {
+		if blocks[i].Type != history.BlockImage {
+			continue
+		}
+		if _, err := content.Identified(&blocks[i]); err != nil {
+			blocks[i] = history.Block{Type: history.BlockText, Text: fmt.Sprintf("[image omitted: %v]", err)}
+		}
+	}
+	return blocks
 }
 
 // showEvery is the time between two outputs of a call.

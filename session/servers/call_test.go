@@ -45,8 +45,8 @@ func TestTheResultOfACall(t *testing.T) {
 		"an error of it": {Result{Content: words("no repository"), IsError: true}, nil, "no repository", true},
 		"nothing":        {Result{}, nil, "(no output)", false},
 		"no call":        {Result{}, errors.New("the server ended"), "git_server__log_all failed: the server ended", true},
-		"a damaged picture": {Result{Content: []history.Block{{Type: history.BlockImage, Data: []byte("x")}}}, nil,
-			"git_server__log_all failed: content[0]: not a PNG, JPEG, GIF or WebP, or damaged", true},
+		"a damaged picture": {Result{Content: append(words("sent; "), history.Block{Type: history.BlockImage, Data: []byte("x")})}, nil,
+			"sent; [image omitted: not a PNG, JPEG, GIF or WebP, or damaged]", false},
 	} {
 		s, git := withGit(t)
 		git.call = func(_ context.Context, tool string, input json.RawMessage, _ func(string)) (Result, error) {

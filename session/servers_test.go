@@ -22,6 +22,8 @@ import (
 
 // mcpSource runs MCP servers that do what a test says.
 type mcpSource struct {
+	readyAt int // the look at a server's state at which it is ready, with a tool log; 0: when the test says so
+
 	mu   sync.Mutex
 	uses []*mcpServer
 }
@@ -30,7 +32,7 @@ type mcpSource struct {
 func (s *mcpSource) Use(d servers.Definition, at servers.Place, changed func()) servers.Server {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	one := &mcpServer{name: d.Name, place: at, changed: changed, state: servers.State{Status: servers.Starting}}
+	one := &mcpServer{name: d.Name, place: at, changed: changed, readyAt: s.readyAt, state: servers.State{Status: servers.Starting}}
 	s.uses = append(s.uses, one)
 	return one
 }
@@ -66,8 +68,10 @@ type mcpServer struct {
 	name    string
 	place   servers.Place
 	changed func()
+	readyAt int
 
 	mu       sync.Mutex
+	looks    int
 	state    servers.State
 	released int
 	calls    []string
@@ -77,6 +81,10 @@ type mcpServer struct {
 func (s *mcpServer) State() servers.State {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.looks++; s.looks == s.readyAt {
+		s.state = servers.State{Status: servers.Ready, Tools: []servers.Tool{{Name: "log"}}}
+		s.changed()
+	}
 	return s.state
 }
 
@@ -97,6 +105,12 @@ func (s *mcpServer) Call(_ context.Context, tool string, input json.RawMessage, 
 	s.calls = append(s.calls, tool+string(input))
 	progress("half of it")
 	return servers.Result{Content: []history.Block{{Type: history.BlockText, Text: tool + " ran"}}}, nil
+}
+
+func (s *mcpServer) status() servers.Status {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.state.Status
 }
 
 func (s *mcpServer) is(status servers.Status, why string, names ...string) {
@@ -176,6 +190,30 @@ func TestAFirstPromptWaitsForMCPServers(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A server that gets ready at any moment while a turn begins has its tools in the first request.
+func TestAnMCPServerGetsReadyWhileATurnBegins(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for look := 1; ; look++ {
+			source := &mcpSource{readyAt: look}
+			a := acting(t, source.using("git"))
+			result := a.prompt("one", nil)
+			c := a.asked()
+			ready := source.newest("git").status() == servers.Ready
+			if ready && c.toolNames() != "git__log" {
+				t.Errorf("ready at look %d: the request has the tools %q", look, c.toolNames())
+			}
+			c.end("done")
+			<-result
+			if !ready {
+				if look <= 3 {
+					t.Errorf("only %d looks were made", look-1)
+				}
+				return
+			}
+		}
+	})
 }
 
 // A prompt waits 5 s at most. The tools of a server that starts later are those of the next turn.

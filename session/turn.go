@@ -125,8 +125,9 @@ func (t *turns) newTurn(p Prompt, w waiter) *turn {
 	}
 	begun.ctx, begun.stop = context.WithCancel(t.mailbox.Context())
 	begun.step, begun.message, begun.shown, begun.lasting = 1, begun.record.ReplyID, new(reads.View), new(reads.View)
+	starting := t.servers.Starting() // before the tools are opened, which then have those of all others
 	if begun.tools = t.openTools(begun.shown, begun.lasting); begun.tools != nil {
-		begun.starting = t.servers.Starting()
+		begun.starting = starting
 	}
 	t.startPartial(begun)
 	return begun

@@ -35,7 +35,10 @@ func newHeld(t *testing.T, gate <-chan struct{}) *deployed {
 	d.plugin = d.connects(nil)
 	d.plugin.Serve("_strata/tool/call", func(context.Context, json.RawMessage) (any, error) {
 		d.ran.Add(1)
-		<-gate
+		select {
+		case <-gate:
+		case <-t.Context().Done(): // the test has failed
+		}
 		return map[string]any{"content": []any{map[string]any{"type": "text", "text": "It is out."}}}, nil
 	})
 	tool := map[string]any{"name": "deploy", "description": "Deploys", "kind": "execute", "inputSchema": map[string]any{"type": "object"}}

@@ -24,7 +24,7 @@ func (c Command) checked() (Command, error) {
 		return c, fmt.Errorf("folder %q: use an absolute path", c.Dir)
 	}
 	const nul = "\x00"
-	for _, text := range slices.Concat([]string{c.Path, c.Dir}, c.Args, c.Env) {
+	for _, text := range slices.Concat([]string{c.Path, c.Dir, c.Verbatim}, c.Args, c.Env) {
 		if strings.Contains(text, nul) {
 			return c, errors.New("program, folder, arguments and environment must not contain NUL bytes")
 		}

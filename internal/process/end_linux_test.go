@@ -35,6 +35,9 @@ func TestExitIsThatOfTheProgram(t *testing.T) {
 // waits ends a line of the shell: it tells that all is started, and does not end.
 const waits = "; : >up; while :; do sleep 1000; done"
 
+// interruptibly is waits for a line with a trap: the shell runs that at once, also if it gets the signal before it starts sleep.
+const interruptibly = "; : >up; while :; do sleep 1000 & wait; done"
+
 // Lines of the shell that start processes in the group of the program.
 var background = map[string]string{
 	"background":        "sleep 1000 &",
@@ -119,7 +122,7 @@ func stop(t *testing.T, line string, end func(*Process)) {
 func TestAProgramThatIsToldToStopCanEndItself(t *testing.T) {
 	withScopes(t, func(t *testing.T) {
 		p := newPlace(t)
-		process := p.start("trap 'exit 7' TERM" + waits)
+		process := p.start("trap 'exit 7' TERM" + interruptibly)
 		p.await("up")
 		process.Stop()
 		p.ended(process, Exit{Code: 7})
@@ -130,7 +133,7 @@ func TestAProgramThatIsToldToStopCanEndItself(t *testing.T) {
 func TestAProgramThatWaitsForSIGCONTCanEndItself(t *testing.T) {
 	withScopes(t, func(t *testing.T) {
 		p := newPlace(t)
-		process := p.start("trap 'exit 7' TERM; kill -STOP $$" + waits)
+		process := p.start("trap 'exit 7' TERM; kill -STOP $$" + interruptibly)
 		p.eventually("a program that waits", func() bool {
 			return slices.ContainsFunc(p.left(), func(pid int) bool { return pid != process.supervisor.Pid && state(pid) == 'T' })
 		})

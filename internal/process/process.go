@@ -27,6 +27,7 @@ const (
 type Command struct {
 	Path                  string   // of the executable: absolute, or a name that is looked up in the PATH of Env
 	Args                  []string // without the name of the program
+	Verbatim              string   // on Windows, what follows the name of the program, instead of Args: for programs that do not split it as others do
 	Dir                   string   // absolute; the program gets it as PWD, too
 	Env                   []string // in the form of os.Environ; the last value of a name counts
 	Stdin, Stdout, Stderr *os.File

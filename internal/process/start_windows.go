@@ -50,6 +50,9 @@ func Start(c Command) (*Process, error) {
 		Env:         c.Env,
 		SysProcAttr: &syscall.SysProcAttr{CreationFlags: windows.CREATE_SUSPENDED | windows.CREATE_NEW_PROCESS_GROUP},
 	}
+	if c.Verbatim != "" {
+		cmd.SysProcAttr.CmdLine = syscall.EscapeArg(path) + " " + c.Verbatim
+	}
 	c.connect(cmd)
 	if err := cmd.Start(); err != nil {
 		windows.CloseHandle(job)

@@ -48,6 +48,7 @@ type message struct {
 type actorServer struct {
 	script []string
 	tools  []string
+	lists  int
 
 	mu  sync.Mutex
 	out *bufio.Writer
@@ -164,10 +165,11 @@ func tool(name string) members {
 }
 
 func (a *actorServer) list(m message) {
+	defer func() { a.lists++ }()
 	switch {
 	case a.does("hang-at-list"):
 		hang()
-	case a.does("die-at-list"):
+	case a.does("die-at-list"), a.does("die-at-second-list") && a.lists > 0:
 		os.Exit(1)
 	case a.does("endless-pages"):
 		a.reply(m, members{"tools": []members{}, "nextCursor": m.Params.Cursor + "x"})

@@ -194,6 +194,25 @@ func TestAChangedListIsListedAgain(t *testing.T) {
 	equal(t, "names", names(u.State().Tools), []string{"echo", "new0", "new1", "new2"})
 }
 
+func TestAListThatEndsWithItsServerIsNoErrorOfItsOwn(t *testing.T) {
+	var u servers.Server
+	inUse, states := make(chan struct{}), make(chan servers.State, 100)
+	u = hostOf(t, brisk).Use(actor(t, "die-at-second-list"), servers.Place{Folder: t.TempDir()}, func() {
+		<-inUse
+		states <- u.State()
+	})
+	close(inUse)
+	defer u.Release()
+	_, _ = u.Call(t.Context(), "change", []byte(`{"name":"new"}`), func(string) {}) // it may end with the server
+	for state := range states {
+		if state.Status == servers.Failed {
+			hasAll(t, state.Error, "exit code 1")
+			break
+		}
+		equal(t, "error before the end", state.Error, "")
+	}
+}
+
 func TestRequestsOfAServerGetAnErrorExceptForRootsAndPings(t *testing.T) {
 	folder, more := realFolder(t), realFolder(t)
 	u := take(t, hostOf(t, nil), actor(t, "in-order"), servers.Place{Folder: folder, Roots: []string{more}})

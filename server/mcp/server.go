@@ -9,6 +9,8 @@ import (
 	"sync"
 	"time"
 
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
 	"strata/session/servers"
 )
 
@@ -143,6 +145,9 @@ func (s *server) relist(c *connection) {
 	stop := context.AfterFunc(c.open, cancel)
 	defer stop()
 	found, err := c.list(ctx)
+	if err != nil && (c.open.Err() != nil || errors.Is(err, sdk.ErrConnectionClosed)) {
+		return // the end of the connection has another reason, which follow returns
+	}
 	s.change(func(state *servers.State) {
 		if err != nil {
 			state.Error = errorText(err)
@@ -180,6 +185,13 @@ func (s *server) failed(err error, ready time.Duration) {
 func (s *server) change(f func(*servers.State)) {
 	s.mu.Lock()
 	f(&s.state)
+	s.mu.Unlock()
+	s.report()
+}
+
+// report tells all uses that the state has changed.
+func (s *server) report() {
+	s.mu.Lock()
 	close(s.moved)
 	s.moved = make(chan struct{})
 	uses := make([]*use, 0, len(s.uses))
@@ -196,11 +208,14 @@ func (s *server) change(f func(*servers.State)) {
 func (s *server) restart() {
 	s.mu.Lock()
 	due := s.state.Status == servers.Failed && s.open.Err() == nil && !time.Now().Before(s.next)
+	if due {
+		s.state.Status = servers.Starting
+	}
 	s.mu.Unlock()
 	if !due {
 		return
 	}
-	s.change(func(state *servers.State) { state.Status = servers.Starting })
+	s.report()
 	select {
 	case s.wake <- struct{}{}:
 	default:

@@ -11,12 +11,13 @@ import (
 	"strata/session/tools"
 )
 
-// runner returns the Run of a server's tool, whose name for the model is shown.
-func (s *Servers) runner(server, tool, shown string) func(context.Context, tools.Input) (tools.Result, error) {
+// runner returns the Run of a server's tool, whose name for the model is shown. The session may have another server of that name
+// by then, which must be trusted, too, if this one is: the call did not ask.
+func (s *Servers) runner(server *tools.Server, tool, shown string) func(context.Context, tools.Input) (tools.Result, error) {
 	return func(ctx context.Context, in tools.Input) (tools.Result, error) {
 		var used Server
 		s.mailbox.Wait(func() {
-			if u := s.find(server); u != nil {
+			if u := s.find(server.Name); u != nil && (u.definition.Trusted || !server.Trusted) {
 				used = u.server
 			}
 		})
@@ -26,7 +27,7 @@ func (s *Servers) runner(server, tool, shown string) func(context.Context, tools
 		if state := used.State(); state.Status == Failed {
 			used.Wake()
 			reason, _, _ := strings.Cut(state.Error, "\n")
-			return tools.Failed("%s is not running: %s. Do without it, or try again later.", clip.Name(server), clip.Line(reason, maxError)), nil
+			return tools.Failed("%s is not running: %s. Do without it, or try again later.", clip.Name(server.Name), clip.Line(reason, maxError)), nil
 		}
 		reports := newReports(in.Show)
 		defer reports.stop()

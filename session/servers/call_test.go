@@ -97,6 +97,28 @@ func TestACallAfterTheServersChanged(t *testing.T) {
 	want(t, "result after the end", run(), "git_server__log_all was not run: it is no longer available. Do without it.")
 }
 
+// A call that did not ask, because the user trusts the server, does not go to a server that an editor has named like it.
+func TestACallOfATrustedServerGoesToATrustedOne(t *testing.T) {
+	trusted := command("git server")
+	trusted.Trusted = true
+	s := newSession(t, trusted)
+	s.opens(Opening{})
+	s.source.all()[0].ready("log.all")
+	tool := s.tools(tools.MaxTools)[0]
+	s.opens(Opening{Named: []Definition{command("git server", "--other")}})
+	s.source.all()[1].call = func(context.Context, string, json.RawMessage, func(string)) (Result, error) {
+		t.Error("the other server was called")
+		return Result{}, nil
+	}
+	done := make(chan tools.Result, 1)
+	s.box.Spawn(func() {
+		r, _ := tool.Run(t.Context(), tools.Input{})
+		done <- r
+	})
+	want(t, "result", textOf(<-done), "git_server__log_all was not run: it is no longer available. Do without it.")
+	want(t, "trust in the next turn", s.tools(tools.MaxTools)[0].Server.Trusted, false)
+}
+
 func TestACancelledCall(t *testing.T) {
 	s, git := withGit(t)
 	ctx, cancel := context.WithCancel(t.Context())

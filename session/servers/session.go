@@ -281,7 +281,7 @@ func (s *Servers) Tools(room int, taken func(name string) bool) (all []tools.Too
 			d.Name = free(d.Name, func(name string) bool { return used[name] || taken(name) })
 			used[d.Name] = true
 			bytes -= d.Size()
-			all = append(all, tools.Tool{Definition: d, Kind: tools.KindOther, Server: server, Run: s.runner(u.definition.Name, t.name, d.Name)})
+			all = append(all, tools.Tool{Definition: d, Kind: tools.KindOther, Server: server, Run: s.runner(server, t.name, d.Name)})
 		}
 		s.tell(u.definition.Name, full)
 	}

@@ -2,6 +2,7 @@ package shell
 
 import (
 	"os"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -24,6 +25,9 @@ func (s Services) environment(dir string) []string {
 		base = os.Environ()
 	}
 	set := append(slices.Clone(unattended), clients.Variable{Name: "TERM", Value: "dumb"}, clients.Variable{Name: "PWD", Value: dir})
+	if runtime.GOOS == "windows" { // otherwise cmd.exe prefers a git.bat of the folder to git
+		set = append(set, clients.Variable{Name: "NoDefaultCurrentDirectoryInExePath", Value: "1"})
+	}
 	all := slices.DeleteFunc(slices.Clone(base), func(variable string) bool {
 		name, _, _ := strings.Cut(variable, "=")
 		return s.isWithheld(name) || slices.ContainsFunc(set, func(v clients.Variable) bool { return strings.EqualFold(v.Name, name) })

@@ -28,7 +28,11 @@ type running struct {
 
 // onThisMachine runs a command as processes of this machine, all of which have ended when it returns. The error is that of ctx.
 func (s Services) onThisMachine(ctx context.Context, c *command) (tools.Result, error) {
-	r, err := s.start(c)
+	env := s.environment(c.dir)
+	if ctx.Err() != nil { // the environment may be that of the next turn
+		return tools.Result{}, ctx.Err()
+	}
+	r, err := c.start(env)
 	if err != nil {
 		return notRun("%v", err), nil
 	}
@@ -44,15 +48,17 @@ func (s Services) onThisMachine(ctx context.Context, c *command) (tools.Result, 
 	return c.ended(exited(r.process.Exit()), &r.output, false), nil
 }
 
-// start starts a command and the goroutine that reads its output.
-func (s Services) start(c *command) (*running, error) {
+// start starts the command and the goroutine that reads its output.
+func (c *command) start(env []string) (*running, error) {
 	out, in, err := os.Pipe()
 	if err != nil {
 		return nil, fmt.Errorf("its output: %w", err)
 	}
 	defer in.Close()
 	program, args := shellFor(runtime.GOOS, c.line)
-	p, err := process.Start(process.Command{Path: program, Args: args, Dir: c.dir, Env: s.environment(c.dir), Stdout: in, Stderr: in})
+	p, err := process.Start(process.Command{
+		Path: program, Args: args, Verbatim: verbatimFor(runtime.GOOS, c.line), Dir: c.dir, Env: env, Stdout: in, Stderr: in,
+	})
 	if err != nil {
 		out.Close()
 		return nil, err

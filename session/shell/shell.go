@@ -110,6 +110,15 @@ func shellFor(system, line string) (program string, args []string) {
 	return "/bin/sh", []string{"-c", line}
 }
 
+// verbatimFor returns the arguments of cmd.exe for a line as cmd.exe reads them: it removes the outer quotes, and takes those in
+// the line as they are. It is empty for other shells.
+func verbatimFor(system, line string) string {
+	if system == "windows" {
+		return `/d /s /c "` + line + `"`
+	}
+	return ""
+}
+
 // decoded returns an input that the schema admits.
 func decoded(args json.RawMessage) (in input) {
 	_ = exact.Decode(args, "", &in) // the members before the wrong one

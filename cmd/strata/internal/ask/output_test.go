@@ -26,7 +26,7 @@ func runs(t *testing.T) *command {
 
 func (c *command) update(fields map[string]any) {
 	c.t.Helper()
-	update := map[string]any{"sessionUpdate": "tool_call_update", "toolCallId": "c", "title": "make", "kind": "execute"}
+	update := map[string]any{"sessionUpdate": "tool_call_update", "toolCallId": "c", "title": "make", "kind": "execute", "rawInput": map[string]any{"command": "make"}}
 	for name, value := range fields {
 		update[name] = value
 	}

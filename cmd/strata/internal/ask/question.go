@@ -194,14 +194,34 @@ func (c *call) details() string {
 	return b.String()
 }
 
-// writeInput writes the input of a call: of a command its lines, and where it runs.
-func (c *call) writeInput(b *strings.Builder) {
+// kindCommand is the kind of calls that run commands. Tools of clients can have it, too.
+const kindCommand = "execute"
+
+// commandInput is the input of a call that runs a command.
+type commandInput struct {
+	Command string  // empty: the call runs none
+	Folder  string  // empty: that of the session
+	Seconds float64 // 0: the server's limit
+}
+
+// UnmarshalJSON takes any input. That of another tool runs no command.
+func (c *commandInput) UnmarshalJSON(raw []byte) error {
 	var input struct {
 		Command string  `json:"command"`
 		Folder  string  `json:"cwd"`
 		Seconds float64 `json:"timeout_s"`
 	}
-	if c.Kind != kindCommand || json.Unmarshal(c.Input, &input) != nil || input.Command == "" {
+	if json.Unmarshal(raw, &input) == nil {
+		*c = commandInput(input)
+	}
+	return nil
+}
+
+// writeInput writes the input of a call: of a command its lines, and where it runs.
+func (c *call) writeInput(b *strings.Builder) {
+	var input commandInput
+	_ = json.Unmarshal(c.Input, &input) // which has no errors
+	if c.Kind != kindCommand || input.Command == "" {
 		writeLines(b, "", compact(c.Input))
 		return
 	}

@@ -91,14 +91,12 @@ func (r *reply) update(params json.RawMessage) {
 	}
 }
 
-// kindCommand is the kind of calls that run a command line.
-const kindCommand = "execute"
-
 // callUpdate is what an update says of a call.
 type callUpdate struct {
 	Call   string        `json:"toolCallId"`
 	Title  string        `json:"title"`
 	Kind   string        `json:"kind"`
+	Input  commandInput  `json:"rawInput"`
 	Status string        `json:"status"`
 	Parts  []callContent `json:"content"`
 	Meta   struct {
@@ -151,7 +149,7 @@ func (r *reply) call(u *callUpdate) {
 
 // began shows a call that begins.
 func (r *reply) began(u *callUpdate) *runningCall {
-	c := &runningCall{id: u.Call, title: u.Title, isCommand: u.Kind == kindCommand}
+	c := &runningCall{id: u.Call, title: u.Title, isCommand: u.Kind == kindCommand && u.Input.Command != ""}
 	if c.isCommand {
 		c.title = "$ " + u.Title
 	}

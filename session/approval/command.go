@@ -12,8 +12,8 @@ import (
 // operators are the characters with which a shell joins, redirects, groups or replaces commands.
 const operators = ";&|<>$(){}`\n"
 
-// words returns the words of a line without operators and control characters, nil for another line. Words with quotes or
-// backslashes are returned as they are written.
+// words returns the words of a line; nil for a line with operators or control characters. The words keep their quotes and
+// backslashes.
 func words(line string) []string {
 	isControl := func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }
 	if strings.ContainsAny(line, operators) || strings.ContainsFunc(line, isControl) {
@@ -40,14 +40,14 @@ func beginning(line string) (string, bool) {
 }
 
 // isSimple reports whether a line without operators is one command to sh and to cmd.exe. They differ in quotes, so operators
-// count in quotes, too. A variable of cmd.exe stands between two % or two !.
+// count in quotes, too. cmd.exe expands variables between two % or two !.
 func isSimple(line string) bool {
 	isHidden := func(r rune) bool { return r != '\t' && !unicode.IsPrint(r) }
 	return utf8.ValidString(line) && !strings.ContainsFunc(line, isHidden) &&
 		strings.Count(line, "%") < 2 && strings.Count(line, "!") < 2 && isClosed(line)
 }
 
-// isClosed reports whether each quote of a line has its other one, and each backslash a character.
+// isClosed reports whether each quote of a line is closed, and a character follows each backslash.
 func isClosed(line string) bool {
 	quote, escapes := rune(0), false
 	for _, r := range line {
@@ -110,8 +110,8 @@ func withoutVersion(program string) string {
 	return strings.TrimRight(program, ".-")
 }
 
-// hasWords reports whether a line has the words of a part in a row, without regard to quotes, operators, the folder of a
-// program, and options between the words.
+// hasWords reports whether a line contains the words of a part in a row. It ignores quotes, operators, the folder of a program,
+// and options between the words.
 func hasWords(line, part string) bool {
 	all, wanted := looseWords(line), looseWords(part)
 	for ; len(wanted) > 0 && len(all) > 0; all = all[1:] {
@@ -125,7 +125,7 @@ func hasWords(line, part string) bool {
 // maxSkipped is the maximum number of options that follow skips before a word.
 const maxSkipped = 32
 
-// follow reports whether a line goes on with the wanted words. Before each there may be options, each of which may have a value.
+// follow reports whether a line continues with the wanted words. Before each there may be options, each of which may have a value.
 func follow(all, wanted []string) bool {
 	for _, word := range wanted {
 		for range maxSkipped {

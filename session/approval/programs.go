@@ -8,8 +8,8 @@ import (
 	"strata/internal/lazy"
 )
 
-// The tables name programs and options that are known. They make no unknown program safe: a rule that the user makes trusts
-// the program with every argument that they do not name.
+// The tables contain known programs and options. An unknown program is not safe: a user's rule trusts it with every argument
+// that the tables do not contain.
 
 // runners are the programs that can run any other by their arguments or their input: shells, interpreters, compilers, wrappers,
 // installers, and those that run commands on other machines or exchange data with them.
@@ -40,7 +40,8 @@ var runners = lazy.Words(`
 	bzr cvs fossil hg jj svn
 `)
 
-// writers are the programs that write, remove or end what any of their arguments names, so that the first says little.
+// writers are the programs that change or remove the files, or end the processes, in all of their arguments. For them, the first
+// argument is no restriction.
 var writers = lazy.Words(`
 	attrib cacls chgrp chmod chown copy cp csplit dd del erase format ffmpeg gunzip gzip bzip2 bunzip2 convert icacls install
 	kill killall ln magick md mkdir mkfifo mklink mknod move mv objcopy patch pkill rd reg ren rename rm rmdir robocopy sc setx
@@ -59,8 +60,8 @@ func runsAny(written string) bool {
 	return false
 }
 
-// known returns the first arguments with which a program runs nothing but what the folder says, and reaches no other machine.
-// It is nil for a program without such a list. git takes no alias for its commands.
+// known returns the first arguments with which a program runs only programs that the folder configures, and does not reach
+// other machines. It is nil for a program without such a list. An alias of git cannot replace one of its commands.
 func known(program string) []string {
 	switch program {
 	case "git":
@@ -116,9 +117,9 @@ var builders = lazy.Words(`
 	rake sbt scons task tox xcodebuild
 `)
 
-// isHarmful reports whether an argument, as it is written, may make a program run another, or write or remove a file that the
-// argument names. A shell removes quotes and escapes before the program compares, and replaces a pattern by names of files,
-// which may look like options. Conversions of characters make dashes of others.
+// isHarmful reports whether an argument, as written in the line, may make a program run another, or write or remove a file in
+// the argument. A shell removes quotes and escapes before the program reads the argument, and replaces a pattern by names of
+// files, which may look like options. Some programs convert other characters to dashes.
 func isHarmful(program, written string) bool {
 	if isPattern(written) {
 		return true
@@ -142,7 +143,7 @@ func isHarmful(program, written string) bool {
 	}
 }
 
-// isPattern reports whether a shell may replace a word by a name that begins otherwise.
+// isPattern reports whether a shell may replace a word by a name with another beginning.
 func isPattern(written string) bool {
 	for strings.HasPrefix(written, `""`) || strings.HasPrefix(written, "''") {
 		written = written[2:]
@@ -150,7 +151,7 @@ func isPattern(written string) bool {
 	return written != "" && strings.ContainsAny(written[:1], "*?[")
 }
 
-// plain returns an argument as programs compare options, without case.
+// plain returns an argument in the form in which options are compared: in lower case, without quotes and escapes.
 func plain(written string) string {
 	return strings.ToLower(strings.Map(func(r rune) rune {
 		switch {
@@ -193,7 +194,7 @@ var harmfulOptions = lazy.Words(`
 	receive-pack require rulesdir script-shell shell strategy toolexec unsafe-paths upload-pack userconfig vettool wrapper
 `)
 
-// harmfulOptionsOf returns further ones of a program.
+// harmfulOptionsOf returns the further harmful options of a program.
 func harmfulOptionsOf(program string) []string {
 	switch {
 	case slices.Contains(loaders(), program):
@@ -206,7 +207,7 @@ func harmfulOptionsOf(program string) []string {
 	return nil
 }
 
-// loaders are programs that run files which options name.
+// loaders are programs that run the files in certain options.
 var loaders = lazy.Words(`
 	ava c8 cypress esbuild eslint jest karma mocha nyc parcel phpunit playwright prettier rollup rspec rubocop stylelint tap vite
 	vitest webpack

@@ -255,9 +255,9 @@ func (r Rule) allows(c *Call) bool {
 	return r.line != "" && r.line == c.Command
 }
 
-// denies reports whether the rule denies a call. A rule for commands denies each line in which its words are a part, in
-// whatever quotes, behind whatever operator and with options between them, so it denies more than it says. It cannot deny what
-// a line composes while it runs.
+// denies reports whether the rule denies a call. A rule for commands denies each line that contains its words, with any quotes, after
+// any operator, and with options between the words, so it denies more than its own text. It cannot deny a command that a line
+// composes while it runs.
 func (r Rule) denies(c *Call) bool {
 	switch {
 	case r.tool != c.Tool:

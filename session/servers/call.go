@@ -14,8 +14,8 @@ import (
 	"strata/session/tools"
 )
 
-// runner returns the Run of a server's tool, whose name for the model is shown. The session may have another server of that name
-// by then, which must be trusted, too, if this one is: the call did not ask.
+// runner returns the Run of a server's tool, whose name for the model is shown. At the time of a call, the session may have
+// another server of that name. If this one is trusted, the other must be, too, because the call needed no approval.
 func (s *Servers) runner(server *tools.Server, tool, shown string) func(context.Context, tools.Input) (tools.Result, error) {
 	return func(ctx context.Context, in tools.Input) (tools.Result, error) {
 		var used Server

@@ -110,8 +110,8 @@ func shellFor(system, line string) (program string, args []string) {
 	return "/bin/sh", []string{"-c", line}
 }
 
-// verbatimFor returns the arguments of cmd.exe for a line as cmd.exe reads them: it removes the outer quotes, and takes those in
-// the line as they are. It is empty for other shells.
+// verbatimFor returns the arguments of cmd.exe for a line, as one text; empty for other shells. cmd.exe removes the outer quotes,
+// and does not change quotes in the line.
 func verbatimFor(system, line string) string {
 	if system == "windows" {
 		return `/d /s /c "` + line + `"`

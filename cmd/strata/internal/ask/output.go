@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	maxSeen     = 1 << 10 // bytes of the end of a command's output that are kept, to find in the result what follows them
+	maxSeen     = 1 << 10 // bytes of the end of a command's output that are kept, to find their place in the result
 	maxRepeated = 5       // lines of a result that are shown if they may have been shown before
 )
 
@@ -26,7 +26,7 @@ type runningCall struct {
 	seen string // end of what was shown, at most maxSeen bytes
 }
 
-// grown shows what is new of the output of a call: tail is its newest part, which ends at end, in bytes.
+// grown shows the new part of a call's output: tail is the newest part, which ends at end, in bytes.
 func (r *reply) grown(c *runningCall, tail string, end int64) {
 	added := end - c.end
 	if added <= 0 {
@@ -50,7 +50,7 @@ func (r *reply) omitted(bytes int64) {
 	fmt.Fprintf(r.notes, "  ... %d bytes omitted\n", bytes)
 }
 
-// result shows the rest of a command's output, and how the command has ended: its result begins with a line that says so.
+// result shows the rest of a command's output, and the outcome, which is the first line of the result.
 func (r *reply) result(c *runningCall, text string, failed bool) {
 	outcome, output, _ := strings.Cut(text, "\n")
 	if output != "" && output != noOutput {
@@ -64,8 +64,8 @@ func (r *reply) result(c *runningCall, text string, failed bool) {
 	}
 }
 
-// rest returns what follows the shown part of an output in the whole output, which may have a gap, and the last state only of
-// lines that were written several times. If nothing of the end of the shown part is there, it returns the last lines.
+// rest returns the part of the whole output that follows the shown part. The whole output may have a gap, and contains only the
+// last state of redrawn lines. If it does not contain the end of the shown part, rest returns its last lines.
 func (r *reply) rest(c *runningCall, output string) string {
 	if c.end <= int64(len(output)) && strings.HasSuffix(output[:c.end], c.seen) {
 		return output[c.end:]

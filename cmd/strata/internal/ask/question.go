@@ -204,7 +204,7 @@ type commandInput struct {
 	Seconds float64 // 0: the server's limit
 }
 
-// UnmarshalJSON takes any input. That of another tool runs no command.
+// UnmarshalJSON accepts any input. The input of another tool runs no command.
 func (c *commandInput) UnmarshalJSON(raw []byte) error {
 	var input struct {
 		Command string  `json:"command"`
@@ -217,7 +217,7 @@ func (c *commandInput) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// writeInput writes the input of a call: of a command its lines, and where it runs.
+// writeInput writes the input of a call: for a command, its lines, folder and time limit.
 func (c *call) writeInput(b *strings.Builder) {
 	var input commandInput
 	_ = json.Unmarshal(c.Input, &input) // which has no errors

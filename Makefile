@@ -68,6 +68,7 @@ soak: test-binary ## run the tests with random or long sequences at full length 
 	$(SOAK) ./llm -run InAllWritings -writings
 	$(SOAK) ./server -run 'TestRandomSessionsOnACachingProvider|TestRestartsChangeNoByte' -walkseed $(SEED) -walks 40
 	$(SOAK) ./internal/crash -run 'RandomKills|LargeSession' -seed $(SEED) -kills 500 -large 9000
+	$(SOAK) ./internal/mcpcheck -run RandomKills -seed $(SEED) -kills 200
 	$(SOAK) ./internal/crash -run TestF35StopAndGoOn -stops 50
 	$(SOAK) ./internal/crash -run TestUseLevelsOff -seed $(SEED) -sessions 300 -use 30m
 	$(SOAK) ./internal/hudtest -run TestLongUseLevelsOff -turns 2000

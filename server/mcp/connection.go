@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -54,6 +55,18 @@ func ending(err error) error {
 		return sdk.ErrConnectionClosed
 	}
 	return err
+}
+
+// endsWithin reports whether the connection has ended, or ends within a time.
+func (c *connection) endsWithin(limit time.Duration) bool {
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	select {
+	case <-c.open.Done():
+		return true
+	case <-timer.C:
+		return false
+	}
 }
 
 // close ends the connection, and waits until it has ended.

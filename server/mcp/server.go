@@ -9,8 +9,6 @@ import (
 	"sync"
 	"time"
 
-	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
-
 	"strata/session/servers"
 )
 
@@ -139,13 +137,16 @@ func (s *server) follow(c *connection) error {
 	}
 }
 
+// listEnd is the time in which a connection ends whose end has made a list fail. The list knows of it first.
+const listEnd = 500 * time.Millisecond
+
 func (s *server) relist(c *connection) {
 	ctx, cancel := context.WithTimeoutCause(s.open, s.limits.list, fmt.Errorf("list tools: no response within %v", s.limits.list))
 	defer cancel()
 	stop := context.AfterFunc(c.open, cancel)
 	defer stop()
 	found, err := c.list(ctx)
-	if err != nil && (c.open.Err() != nil || errors.Is(err, sdk.ErrConnectionClosed)) {
+	if err != nil && c.endsWithin(listEnd) {
 		return // the end of the connection has another reason, which follow returns
 	}
 	s.change(func(state *servers.State) {

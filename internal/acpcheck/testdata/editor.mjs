@@ -234,13 +234,13 @@ export class Editor {
     });
   }
 
-  async newSession(cwd, tools) {
+  async newSession(cwd, tools, mcpServers = []) {
     const declared = tools && { _meta: { strata: { tools } } };
-    return (await this.request("session/new", { cwd, mcpServers: [], ...declared })).sessionId;
+    return (await this.request("session/new", { cwd, mcpServers, ...declared })).sessionId;
   }
 
-  load(sessionId, cwd) {
-    return this.request("session/load", { sessionId, cwd, mcpServers: [] });
+  load(sessionId, cwd, mcpServers = []) {
+    return this.request("session/load", { sessionId, cwd, mcpServers });
   }
 
   // choose selects a value of a session's option.

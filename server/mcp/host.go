@@ -5,13 +5,11 @@
 package mcp
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"log/slog"
-	"slices"
 	"sync"
 	"time"
 
@@ -119,27 +117,6 @@ func (h *Host) reach(d servers.Definition, at servers.Place) func(*inbox) (link,
 		}
 		return nil, errors.New("the server has neither a command nor a URL")
 	}
-}
-
-// Info describes a server that sessions use.
-type Info struct {
-	Definition servers.Definition
-	State      servers.State
-	Sessions   int // number of uses
-}
-
-// List returns the servers that sessions use, sorted by name.
-func (h *Host) List() []Info {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	list := make([]Info, 0, len(h.running))
-	for _, s := range h.running {
-		s.mu.Lock()
-		list = append(list, Info{Definition: s.definition, State: s.state, Sessions: len(s.uses)})
-		s.mu.Unlock()
-	}
-	slices.SortStableFunc(list, func(a, b Info) int { return cmp.Compare(a.Definition.Name, b.Definition.Name) })
-	return list
 }
 
 // Close ends all servers, and waits until they have ended, at most 10 s. Calls of their tools fail.

@@ -100,7 +100,7 @@ type place struct {
 func (s shop) where(ctx context.Context, req *sdk.CallToolRequest, _ order) (sdk.Content, error) {
 	p := place{PID: os.Getpid(), Zone: os.Getenv("TZ"), Token: os.Getenv("SHOP_TOKEN")}
 	p.Folder, _ = os.Getwd()
-	roots, err := req.Session.ListRoots(ctx, nil)
+	roots, err := req.Session.ListRoots(ctx, nil) //lint:ignore SA1019 servers of protocol versions before 2026-07-28 ask for roots
 	if err != nil {
 		return nil, err
 	}

@@ -18,7 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-var kills = flag.Int("kills", 40, "how often TestEverythingEndsWithAKilledParent kills a process")
+var kills = flag.Int("kills", 12, "how often TestEverythingEndsWithAKilledParent kills a process")
 
 func init() {
 	helpers["start-programs"] = startPrograms

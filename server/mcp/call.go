@@ -20,11 +20,14 @@ type answer struct {
 	err    error
 }
 
+// lastAnswer is the time after the end of a connection in which the SDK returns a result that has arrived, or an error.
+const lastAnswer = time.Second
+
 // call runs a tool, as servers.Server has it.
 func (c *connection) call(ctx context.Context, l limits, tool string, input json.RawMessage, progress func(string)) (servers.Result, error) {
 	running, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
-	defer context.AfterFunc(c.open, func() { fail(context.Cause(c.open)) })()
+	defer context.AfterFunc(c.open, func() { time.AfterFunc(lastAnswer, func() { fail(context.Cause(c.open)) }) })()
 	w := c.inbox.expect(fail)
 	defer c.inbox.forget(w)
 	answers := make(chan answer, 1)

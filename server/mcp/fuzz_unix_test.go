@@ -7,13 +7,16 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"golang.org/x/sys/unix"
+	"golang.org/x/time/rate"
 
 	"strata/internal/process"
 	"strata/session/servers"
@@ -68,6 +71,23 @@ func odd(data []byte) func(in, out *os.File) {
 			}
 		}
 	}
+}
+
+// Empty lines count towards the rate, because a server that sends nothing else would keep a processor busy.
+func TestEmptyLinesAreLimited(t *testing.T) {
+	in := quiet()
+	in.messages = rate.NewLimiter(0, 100)
+	s, err := startStdio(pretend(func(stdin, stdout *os.File) {
+		fmt.Fprint(stdout, strings.Repeat("\n", 50)+`{"jsonrpc":"2.0","id":1,"result":{}}`+"\n")
+		_, _ = io.Copy(io.Discard, stdin)
+	}), process.Command{}, in, standard)
+	must(t, err)
+	if _, err := (*messages)(s).Read(t.Context()); err != nil {
+		t.Error(err)
+	}
+	equal(t, "room for messages", in.messages.Tokens(), 49.0)
+	s.close()
+	s.wait()
 }
 
 // FuzzServer uses a server that sends anything. Whatever that is, each step ends, and nothing panics.

@@ -205,6 +205,17 @@ func TestAChangedListIsListedAgain(t *testing.T) {
 	equal(t, "names", names(u.State().Tools), []string{"echo", "new0", "new1", "new2"})
 }
 
+func TestTheResultOfAServerThatEndsCounts(t *testing.T) {
+	for range 20 {
+		u := take(t, hostOf(t, nil), actor(t, "in-order"), servers.Place{})
+		u.ready()
+		text, err := u.call("last", members{})
+		must(t, err)
+		equal(t, "result", text, "last words")
+		hasAll(t, u.failed().Error, "exit code 0")
+	}
+}
+
 func TestAListThatEndsWithItsServerIsNoErrorOfItsOwn(t *testing.T) {
 	var u servers.Server
 	inUse, states := make(chan struct{}), make(chan servers.State, 100)

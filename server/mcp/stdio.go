@@ -113,16 +113,26 @@ func (p *pipes) close(started bool) {
 	}
 }
 
-// watch ends the process when the link is closed, and the link when the process has ended.
+// watch ends the process when the link is closed, and the link when the process has ended and its output was read.
 func (s *stdio) watch() {
 	select {
 	case <-s.process.Done():
+		s.limitOutput()
+		select {
+		case <-s.unread:
+		case <-s.open.Done():
+		}
 	case <-s.open.Done():
 		_ = s.stdin.Close()
 		s.stop()
 	}
 	s.shut(nil)
 	_ = s.stdin.Close()
+	s.limitOutput()
+}
+
+// limitOutput begins the time for the rest of the output.
+func (s *stdio) limitOutput() {
 	last := time.Now().Add(lastOutput)
 	_ = s.stdout.SetReadDeadline(last)
 	_ = s.stderr.SetReadDeadline(last)
@@ -167,9 +177,6 @@ func (s *stdio) readMessages() error {
 		}
 		if err != nil {
 			return err
-		}
-		if len(line) == 0 {
-			continue
 		}
 		m, ok, err := s.in.accept(s.open, line)
 		if err != nil {

@@ -63,6 +63,7 @@ type killing struct {
 	sessions []string
 	seed     uint64
 	chance   *rand.Rand
+	called   chan struct{} // receives a value for each patron whose model has called a tool
 	seen     map[string]int
 }
 
@@ -82,6 +83,7 @@ func newKilling(t *testing.T, seed uint64) *killing {
 func (k *killing) round(n int) {
 	k.t.Helper()
 	var working sync.WaitGroup
+	k.called = make(chan struct{}, patrons)
 	for i, session := range k.sessions {
 		e, chance := k.editor(), rand.New(rand.NewPCG(k.seed, uint64(patrons*n+i+1)))
 		working.Go(func() {
@@ -90,7 +92,7 @@ func (k *killing) round(n int) {
 			}
 		})
 	}
-	<-time.After(randomTime(k.chance, 2*lateness))
+	k.moment()
 	before := k.processes()
 	k.seen["processes"] += len(before)
 	if k.chance.IntN(3) == 0 {
@@ -112,12 +114,32 @@ func (k *killing) round(n int) {
 	k.loads()
 }
 
+// moment waits for a moment that is any, or after the first call.
+func (k *killing) moment() {
+	k.t.Helper()
+	if k.chance.IntN(3) > 0 {
+		k.seen["moments after a call"]++
+		select {
+		case <-k.called:
+		case <-time.After(patience):
+			k.t.Fatal("no tool is called")
+		}
+	}
+	<-time.After(randomTime(k.chance, 2*lateness))
+}
+
 // work opens a session with a server of its own, which starts late, and calls tools until the connection ends.
 func (k *killing) work(e *editor, session string, chance *rand.Rand) error {
 	own := named(k.t, "own", stubborn+" "+lazy, strconv.Itoa(chance.IntN(2))) // two patrons can share it
 	if _, err := e.opens("session/load", session, k.Home.Project, own); err != nil {
 		return unlessEnded(err)
 	}
+	call, called := e.After(testclient.Sees(session, "tool_call")), k.called // of this round
+	go func() {
+		if e.Await(call) == nil {
+			called <- struct{}{}
+		}
+	}()
 	for {
 		var prompt bytes.Buffer
 		for range chance.IntN(4) {

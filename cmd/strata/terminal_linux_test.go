@@ -90,24 +90,39 @@ func (s *terminal) read() {
 	}
 }
 
-// shows waits for a text in the output behind those awaited before.
-func (s *terminal) shows(text string) {
+// shows waits for texts in the output behind those awaited before, in any order.
+func (s *terminal) shows(texts ...string) {
 	s.t.Helper()
 	for giveUp := time.After(patience); ; {
-		if _, rest, found := strings.Cut(s.shown, text); found {
+		if rest, found := behindAll(s.shown, texts); found {
 			s.shown = rest
 			return
 		}
 		select {
 		case part, more := <-s.parts:
 			if !more {
-				s.t.Fatalf("%q is not in the rest of the output: %s", text, s.shown)
+				s.t.Fatalf("%q is not in the rest of the output: %s", texts, s.shown)
 			}
 			s.shown += part
 		case <-giveUp:
-			s.t.Fatalf("%q is not in %s", text, s.shown)
+			s.t.Fatalf("%q is not in %s", texts, s.shown)
 		}
 	}
+}
+
+// behindAll returns the output behind the texts, if it has them all.
+func behindAll(output string, texts []string) (rest string, found bool) {
+	rest = output
+	for _, text := range texts {
+		_, behind, found := strings.Cut(output, text)
+		if !found {
+			return "", false
+		}
+		if len(behind) < len(rest) {
+			rest = behind
+		}
+	}
+	return rest, true
 }
 
 func (s *terminal) types(text string) {
@@ -258,8 +273,7 @@ func TestAQuestionThatAnotherClientAnswers(t *testing.T) {
 	s.shows("y/a/n? ")
 	<-asked
 	close(answers)
-	s.shows("\n[deploy: no answer is needed any more: another client has answered, or the call has ended]\n")
-	s.shows("Done.")
+	s.shows("\n[deploy: no answer is needed any more: another client has answered, or the call has ended]\n", "Done.")
 	if code := s.ends(); code != 0 {
 		t.Errorf("ended with %d", code)
 	}

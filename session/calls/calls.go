@@ -69,7 +69,14 @@ func (t *Told) BrokenOff(turn string) (ended []events.Event) {
 }
 
 func update(turn string, p tools.Progress) events.Event {
-	return events.Event{Kind: events.CallUpdate, Turn: turn, Data: p, Call: p.CallID, Passing: p.Output != nil && p.Result == nil}
+	return events.Event{Kind: events.CallUpdate, Turn: turn, Data: p, Call: p.CallID, Passing: passes(p)}
+}
+
+// passes reports whether the next change of a call tells all that this one does. That a call runs in a terminal is no such
+// change: requests for the terminal, such as its release, follow that event.
+func passes(p tools.Progress) bool {
+	showsTerminal := p.Output != nil && p.Output.Terminal != nil && p.Output.Text == ""
+	return p.Output != nil && p.Result == nil && !showsTerminal
 }
 
 // MessageStored notes that the message with the announced calls is in the transcript.

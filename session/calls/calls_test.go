@@ -79,11 +79,14 @@ func TestCallsOfABrokenReplyFail(t *testing.T) {
 }
 
 // Of what a call puts out, a client that comes is told the newest, and a client that reads slowly need not be told the rest. What
-// the call is and what it results in does not pass.
+// the call is, that it runs in a terminal, and what it results in does not pass.
 func TestOutputPasses(t *testing.T) {
 	var told Told
 	output := func(text string) tools.Progress {
 		return tools.Progress{CallID: "a", Status: tools.InProgress, Output: &tools.Output{Text: text}}
+	}
+	inTerminal := func(text string) tools.Progress {
+		return tools.Progress{CallID: "a", Status: tools.InProgress, Output: &tools.Output{Text: text, Terminal: &tools.Terminal{ID: "1"}}}
 	}
 	ended := output("two")
 	ended.Status, ended.Result = tools.Completed, &tools.Result{}
@@ -93,6 +96,8 @@ func TestOutputPasses(t *testing.T) {
 	}{
 		"started": {tools.Progress{CallID: "a", Status: tools.InProgress}, false},
 		"one":     {output("one"), true},
+		"shown":   {inTerminal(""), false},
+		"looked":  {inTerminal("one"), true},
 		"ended":   {ended, false},
 	} {
 		for _, e := range told.Changed("t", tt.progress) {

@@ -9,6 +9,7 @@ import { PutBack } from "../review/put-back.tsx";
 import { IconButton } from "../ui/controls.tsx";
 import { useFetched } from "../ui/fetched.tsx";
 import { Icon } from "../ui/icons.tsx";
+import { isComposing, sendKeys, sends } from "../ui/sending.ts";
 import { CommandList, matching, typed } from "./commands.tsx";
 import { Options } from "./options.tsx";
 import { draftOf, editing, keepDraft, type Attachment } from "./draft.ts";
@@ -101,10 +102,11 @@ export function Composer({ view }: { view: SessionView }) {
   };
 
   const keys = (event: TargetedKeyboardEvent<HTMLTextAreaElement>): void => {
-    if (!event.ctrlKey && !event.metaKey && choose(event.key)) {
+    if (isComposing(event)) return;
+    if (!event.ctrlKey && !event.metaKey && !event.shiftKey && choose(event.key)) {
       event.preventDefault();
       event.stopPropagation();
-    } else if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
+    } else if (sends(event)) {
       event.preventDefault();
       send();
     } else if (event.key === "@" && /(^|\s)$/.test(event.currentTarget.value.slice(0, event.currentTarget.selectionStart))) {
@@ -166,7 +168,7 @@ export function Composer({ view }: { view: SessionView }) {
             <Icon name="stop" />
           </button>
         ) : (
-          <button type="submit" class="send" aria-label="Send prompt" title="Send prompt (Ctrl+Enter)" disabled={!canSend}>
+          <button type="submit" class="send" aria-label="Send prompt" title={`Send prompt (${sendKeys().join("+")})`} disabled={!canSend}>
             <Icon name="send" />
           </button>
         )}

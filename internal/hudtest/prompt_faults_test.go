@@ -1,11 +1,14 @@
 package hudtest
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
+
+	"strata/internal/upstream"
 )
 
 const (
@@ -73,4 +76,64 @@ func TestH02EnterSends(t *testing.T) {
 	p.Click("#prompt")
 	p.Type("Five" + kb.Enter)
 	p.WaitText(".transcript", "Answer 3")
+}
+
+// endlessOffer makes the offer to stop the reply end only with the turn.
+const endlessOffer = `{
+	const { setTimeout } = window;
+	window.setTimeout = (run, ms, ...more) => setTimeout(run, ms === 2000 ? 2 ** 30 : ms, ...more);
+}`
+
+// The offer to stop a reply by a second Escape ends after two seconds, and with the turn. Then one Escape stops nothing.
+func TestH23TheOfferToStopEnds(t *testing.T) {
+	w := NewWorld(t)
+	e := w.Editor(t)
+	sid := e.NewSession(w.Home.Project)
+	p := Open(t, w.Server)
+	const offer = "Press Escape again to stop the reply"
+	offered := fmt.Sprintf(`document.querySelector(".composer-hint").innerText === %q`, offer)
+	answer := func(prompt, text string) (end chan struct{}) {
+		end = make(chan struct{})
+		w.Model.Push(upstream.Script{Steps: []upstream.Step{upstream.Text(text), upstream.Hold(end)}})
+		p.Click("#prompt")
+		p.Type(prompt + kb.Enter)
+		p.WaitText(".transcript", text)
+		return end
+	}
+	p.Session(sid)
+	end := answer("First", "Long ago")
+	p.Type(kb.Escape)
+	p.Wait(offered)
+	p.Wait("!(" + offered + ")")
+	if !Eval[bool](p, `document.querySelector("button[aria-label='Stop reply']") !== null`) {
+		t.Error("the reply ended")
+	}
+	close(end)
+	p.Wait(canSend)
+
+	p.beforeLoad(endlessOffer)
+	p.Run(chromedp.Reload())
+	p.Wait(`document.querySelector("#prompt") && ` + canSend)
+	end = answer("Second", "and far away")
+	p.Type(kb.Escape)
+	p.Wait(offered)
+	close(end)
+	p.Wait(canSend)
+	end = answer("Third", "lived a fish")
+	if Eval[bool](p, offered) {
+		t.Error("the next turn shows the offer")
+	}
+	p.Type(kb.Escape)
+	p.Wait(offered)
+	close(end)
+	p.Wait(canSend)
+	for _, m := range transcript(t, e, sid) {
+		if m.Status != "complete" {
+			t.Errorf("a message is %s", m.Status)
+		}
+	}
+	end = answer("Fourth", "and was stopped")
+	defer close(end)
+	p.Type(kb.Escape + kb.Escape)
+	p.WaitText(".ending", "Stopped")
 }

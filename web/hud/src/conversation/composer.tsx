@@ -37,12 +37,24 @@ function Meter({ view }: { view: SessionView }) {
   );
 }
 
+/** useStopsNext returns whether the next Escape stops the reply: after one, for a short time, during the same turn. */
+function useStopsNext(view: SessionView): [boolean, (is: boolean) => void] {
+  const [is, set] = useState(false);
+  const turn = view.running.value?.turnId ?? "";
+  useEffect(() => set(false), [view, turn]);
+  useEffect(() => {
+    if (!is) return;
+    const timer = setTimeout(() => set(false), TWICE_MS);
+    return () => clearTimeout(timer);
+  }, [is]);
+  return [is, set];
+}
+
 /** The prompt form: text, files, options, and the button that sends the prompt or stops the reply. */
 export function Composer({ view }: { view: SessionView }) {
   const [text, setText] = useState(() => draftOf(view.id).text);
   const [files, setFiles] = useState<readonly Attachment[]>(() => draftOf(view.id).files);
   const [picking, setPicking] = useState(false);
-  const [stopHint, setStopHint] = useState(0);
   const [marked, setMarked] = useState({ text: "", at: 0 }); // the command that the list marks for a text
   const [putBack, setPutBack] = useState(false); // files, with the edited prompt
   const [closed, setClosed] = useState(""); // the text for which the list of commands was closed
@@ -67,6 +79,7 @@ export function Composer({ view }: { view: SessionView }) {
   const chosen = marked.text === text ? marked.at : 0;
 
   const running = view.busy.value;
+  const [stopsNext, setStopsNext] = useStopsNext(view);
   const canSend = !running && isOpen.value && text.trim() !== "";
 
   const endEditing = (): void => {
@@ -121,8 +134,8 @@ export function Composer({ view }: { view: SessionView }) {
   /** Escape cancels one thing at a time. Only a second press stops a reply. */
   const escape = (): void => {
     if (edited) endEditing();
-    else if (running && Date.now() - stopHint < TWICE_MS) view.cancel();
-    else if (running) setStopHint(Date.now());
+    else if (running && stopsNext) view.cancel();
+    else if (running) setStopsNext(true);
     else box.current?.blur();
   };
 
@@ -161,7 +174,7 @@ export function Composer({ view }: { view: SessionView }) {
       <div class="composer-bar">
         <IconButton icon="attach" label="Attach file (@)" onClick={() => setPicking(!picking)} pressed={picking} />
         <Options view={view} />
-        <span class="composer-hint" role="status">{running && stopHint > 0 ? "Press Escape again to stop the reply" : ""}</span>
+        <span class="composer-hint" role="status">{running && stopsNext ? "Press Escape again to stop the reply" : ""}</span>
         <Meter view={view} />
         {running ? (
           <button type="button" class="send stop" aria-label="Stop reply" title="Stop reply (Escape twice)" onClick={() => view.cancel()}>

@@ -2,6 +2,8 @@ package hudtest
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -136,4 +138,69 @@ func TestH23TheOfferToStopEnds(t *testing.T) {
 	defer close(end)
 	p.Type(kb.Escape + kb.Escape)
 	p.WaitText(".ending", "Stopped")
+}
+
+const (
+	promptText = `document.querySelector("#prompt").value`
+	noList     = `!document.querySelector("#completion-list")`
+)
+
+// A list above the prompt follows the text, which stays in the prompt with the focus. Tab or Enter takes the marked choice,
+// also one that is not found yet.
+func TestH01APathIsCompletedInPlace(t *testing.T) {
+	w := NewWorld(t)
+	for _, name := range []string{"turn.go", "pkg/return.go", "notes.txt"} {
+		path := filepath.Join(w.Home.Project, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte("content of "+name), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	sid := w.Editor(t).NewSession(w.Home.Project)
+	p := Open(t, w.Server)
+	p.Session(sid)
+	p.Click("#prompt")
+	p.Type("What does @turn.go do?")
+	p.Wait(promptText + ` === "What does @turn.go do?" && document.activeElement.id === "prompt" && ` + noList)
+	if p.Text(".composer .chips") != "" {
+		t.Error("a file is attached that nobody took")
+	}
+	p.Type(" And @turn")
+	p.Wait(`document.querySelectorAll("#completion-list [role=option]").length === 2 && document.querySelector("#prompt").getAttribute("aria-activedescendant") === "completion-0"`)
+	p.Type(kb.ArrowDown)
+	marked := p.Text(`#completion-list [aria-selected="true"]`)
+	p.Type(kb.Escape)
+	p.Wait(noList + ` && document.activeElement.id === "prompt" && ` + promptText + `.endsWith(" And @turn")`)
+	p.Type(kb.Backspace)
+	p.Wait(`document.querySelectorAll("#completion-list [role=option]").length === 2`)
+	p.Type("n" + kb.ArrowDown + kb.Tab)
+	p.Wait(noList + " && " + promptText + " === " + quote("What does @turn.go do? And @"+marked+" "))
+	p.WaitText(".composer .chip", marked)
+	p.Type("me@turn ")
+	p.Wait(noList)
+	p.Type("@nts" + kb.Enter) // before the file is found
+	p.Wait(promptText + ` === ` + quote("What does @turn.go do? And @"+marked+" me@turn @notes.txt "))
+	p.Equals(`[...document.querySelectorAll(".composer .chip")].map((c) => c.innerText.trim())`, []string{marked, "notes.txt"})
+	p.Click("button[aria-label='Attach file (@)']")
+	p.Wait(`document.querySelectorAll("#completion-list [role=option]").length === 3 && document.activeElement.id === "prompt"`)
+	p.Type("nosuchfile")
+	p.WaitText(".composer .picker", "No matching files")
+	p.Type(kb.Enter) // sends
+	p.WaitText(".transcript", "Answer 1")
+	if sent := w.Model.Last().LastText(); !strings.Contains(sent, "me@turn @notes.txt @nosuchfile") {
+		t.Errorf("the model was sent %q", sent)
+	}
+	p.Wait(canSend)
+
+	p.Type("/hel")
+	p.WaitText("#completion-list", "/help")
+	p.Type(kb.Tab)
+	p.Wait(promptText + ` === "/help" && ` + noList)
+	p.Type(kb.Backspace + "p")
+	p.WaitText("#completion-list", "/help")
+	p.Type(kb.Enter) // a whole command is sent
+	p.WaitText(".command-output", "/undo")
+	p.Equals(promptText, "")
 }

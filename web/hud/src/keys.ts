@@ -12,7 +12,7 @@ export const shortcuts = (): readonly { keys: string[]; action: string }[] => [
   { keys: ["r"], action: "Review the newest changes of files" },
   { keys: sendKeys(), action: "Send the prompt" },
   { keys: lineKeys(), action: "Start a new line in the prompt" },
-  { keys: ["@"], action: "Attach a file to the prompt" },
+  { keys: ["@"], action: "Complete a path in the prompt and attach the file; Tab or Enter takes" },
   { keys: ["Esc"], action: "Close or cancel; press twice during a reply to stop it" },
   { keys: ["j", "k"], action: "Next and previous session or message" },
   { keys: ["↑", "↓"], action: "Next and previous entry of the session list" },

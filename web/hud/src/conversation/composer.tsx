@@ -1,4 +1,4 @@
-import type { AvailableCommand, ContentBlock } from "@strata/client";
+import type { ContentBlock } from "@strata/client";
 import type { TargetedKeyboardEvent } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { isOpen } from "../store/connection.ts";
@@ -10,10 +10,9 @@ import { IconButton } from "../ui/controls.tsx";
 import { useFetched } from "../ui/fetched.tsx";
 import { Icon } from "../ui/icons.tsx";
 import { isComposing, sendKeys, sends } from "../ui/sending.ts";
-import { CommandList, matching, typed } from "./commands.tsx";
+import { CompletionList, completes, insert, useCompletion } from "./completion.tsx";
 import { Options } from "./options.tsx";
 import { draftOf, editing, keepDraft, type Attachment } from "./draft.ts";
-import { FilePicker } from "./file-picker.tsx";
 import { plainText } from "./rows.ts";
 
 /** Maximum time between two presses of Escape that stop the reply, in milliseconds. */
@@ -54,10 +53,7 @@ function useStopsNext(view: SessionView): [boolean, (is: boolean) => void] {
 export function Composer({ view }: { view: SessionView }) {
   const [text, setText] = useState(() => draftOf(view.id).text);
   const [files, setFiles] = useState<readonly Attachment[]>(() => draftOf(view.id).files);
-  const [picking, setPicking] = useState(false);
-  const [marked, setMarked] = useState({ text: "", at: 0 }); // the command that the list marks for a text
   const [putBack, setPutBack] = useState(false); // files, with the edited prompt
-  const [closed, setClosed] = useState(""); // the text for which the list of commands was closed
   const box = useRef<HTMLTextAreaElement>(null);
   const edited = editing.value;
 
@@ -75,8 +71,11 @@ export function Composer({ view }: { view: SessionView }) {
     element.style.height = `${element.scrollHeight}px`;
   }, [text]);
 
-  const suggested = edited || closed === text ? [] : matching(text, view.commands.value);
-  const chosen = marked.text === text ? marked.at : 0;
+  const attach = (path: string): void => {
+    const uri = fileURI(view.cwd.value, path);
+    setFiles((now) => (now.some((f) => f.uri === uri) ? now : [...now, { name: path, uri }]));
+  };
+  const completion = useCompletion({ view, field: box, text, commands: !edited, attach });
 
   const running = view.busy.value;
   const [stopsNext, setStopsNext] = useStopsNext(view);
@@ -96,35 +95,14 @@ export function Composer({ view }: { view: SessionView }) {
     endEditing();
   };
 
-  const complete = (command: AvailableCommand): void => {
-    setText(typed(command));
-    setClosed(typed(command));
-    box.current?.focus();
-  };
-
-  /** Handles the keys of the list of commands, and reports whether the key was one. */
-  const choose = (key: string): boolean => {
-    const command = suggested[chosen];
-    if (!command) return false;
-    if (key === "ArrowDown") setMarked({ text, at: Math.min(chosen + 1, suggested.length - 1) });
-    else if (key === "ArrowUp") setMarked({ text, at: Math.max(chosen - 1, 0) });
-    else if (key === "Enter" || key === "Tab") complete(command);
-    else if (key === "Escape") setClosed(text);
-    else return false;
-    return true;
-  };
-
   const keys = (event: TargetedKeyboardEvent<HTMLTextAreaElement>): void => {
     if (isComposing(event)) return;
-    if (!event.ctrlKey && !event.metaKey && !event.shiftKey && choose(event.key)) {
+    if (!event.ctrlKey && !event.metaKey && !event.shiftKey && completion.key(event.key)) {
       event.preventDefault();
       event.stopPropagation();
     } else if (sends(event)) {
       event.preventDefault();
       send();
-    } else if (event.key === "@" && /(^|\s)$/.test(event.currentTarget.value.slice(0, event.currentTarget.selectionStart))) {
-      event.preventDefault();
-      setPicking(true);
     } else if (event.key === "Escape") {
       event.stopPropagation();
       escape();
@@ -139,11 +117,14 @@ export function Composer({ view }: { view: SessionView }) {
     else box.current?.blur();
   };
 
-  const attach = (path: string): void => {
-    const uri = fileURI(view.cwd.value, path);
-    if (!files.some((f) => f.uri === uri)) setFiles([...files, { name: path, uri }]);
-    setPicking(false);
-    box.current?.focus();
+  /** Begins a path at the caret, as if an @ were typed. */
+  const mention = (): void => {
+    const element = box.current;
+    if (!element) return;
+    const before = text.slice(0, element.selectionStart);
+    if (before.endsWith("@")) element.focus();
+    else insert(element, element.selectionStart, element.selectionEnd, before === "" || /\s$/.test(before) ? "@" : " @");
+    completion.typed(element.value, element.selectionStart);
   };
 
   return (
@@ -166,13 +147,13 @@ export function Composer({ view }: { view: SessionView }) {
           ))}
         </ul>
       )}
-      {picking && <FilePicker view={view} onPick={attach} onClose={() => { setPicking(false); box.current?.focus(); }} />}
-      {suggested.length > 0 && <CommandList commands={suggested} chosen={chosen} onPick={complete} />}
-      <textarea ref={box} id="prompt" rows={1} value={text} placeholder="Ask, or type @ to attach a file"
-        aria-label="Prompt" aria-controls={suggested.length > 0 ? "command-list" : undefined}
-        aria-activedescendant={suggested.length > 0 ? `command-${chosen}` : undefined} onInput={(e) => setText(e.currentTarget.value)} onKeyDown={keys} />
+      <CompletionList completion={completion} />
+      <textarea ref={box} id="prompt" rows={1} value={text} placeholder="Ask, or type @ to attach a file" aria-label="Prompt" {...completes(completion)}
+        onInput={(e) => { setText(e.currentTarget.value); completion.typed(e.currentTarget.value, e.currentTarget.selectionStart); }}
+        onKeyDown={keys} onKeyUp={(e) => completion.moved(e.currentTarget.selectionStart)}
+        onClick={(e) => completion.moved(e.currentTarget.selectionStart)} onBlur={completion.close} />
       <div class="composer-bar">
-        <IconButton icon="attach" label="Attach file (@)" onClick={() => setPicking(!picking)} pressed={picking} />
+        <IconButton icon="attach" label="Attach file (@)" onClick={mention} />
         <Options view={view} />
         <span class="composer-hint" role="status">{running && stopsNext ? "Press Escape again to stop the reply" : ""}</span>
         <Meter view={view} />

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -203,4 +204,120 @@ func TestH01APathIsCompletedInPlace(t *testing.T) {
 	p.Type(kb.Enter) // a whole command is sent
 	p.WaitText(".command-output", "/undo")
 	p.Equals(promptText, "")
+}
+
+// handing gives the page a picture and a text as a person does: "paste" into the prompt, or "drop" on the page.
+const handing = `((how) => {
+	const data = new DataTransfer();
+	const picture = Uint8Array.from(atob("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="), (c) => c.charCodeAt(0));
+	data.items.add(how === "paste" ? new File([picture], "shot.png", { type: "image/png" }) : new File(["The words of a file"], "words.txt"));
+	if (how === "drop") data.items.add(new File([new Uint8Array([0, 255, 254])], "binary.dat"));
+	const event = how === "paste" ? new ClipboardEvent("paste", { clipboardData: data, bubbles: true, cancelable: true })
+		: new DragEvent("drop", { dataTransfer: data, bubbles: true, cancelable: true });
+	document.querySelector(how === "paste" ? "#prompt" : ".transcript").dispatchEvent(event);
+	return event.defaultPrevented;
+})`
+
+// A draft belongs to its session and lasts over reloads, switches, and edits of earlier prompts. It takes pictures and files.
+func TestH16ADraftIsKept(t *testing.T) {
+	w := NewWorld(t)
+	e := w.Editor(t)
+	sid, other := e.NewSession(w.Home.Project), e.NewSession(w.Home.Project)
+	if _, err := e.Prompt(sid, "The first prompt"); err != nil {
+		t.Fatal(err)
+	}
+	p := Open(t, w.Server)
+	p.Session(sid)
+	p.WaitText(".transcript", "The first prompt")
+	p.Click("#prompt")
+	p.Type("A draft")
+	for _, how := range []string{"paste", "drop"} {
+		if !Eval[bool](p, handing+"("+quote(how)+")") {
+			t.Errorf("%s: the browser handles it", how)
+		}
+	}
+	chips := `[...document.querySelectorAll(".composer .chip")].map((c) => c.innerText.trim()).sort().join()`
+	isKept := func(when string) {
+		t.Helper()
+		p.Wait(promptText + ` === "A draft" && ` + chips + ` === "shot.png,words.txt" && document.querySelector(".composer .thumb").naturalWidth === 1`)
+	}
+	isKept("after paste and drop")
+	p.WaitText(".toast.bad", "Cannot attach binary.dat is neither text nor a")
+
+	p.Click("button[aria-label='Edit prompt']")
+	p.Wait(promptText + ` === "The first prompt" && ` + chips + ` === ""`)
+	p.Type(" again" + kb.Escape)
+	isKept("after an edit")
+	p.Run(chromedp.Reload())
+	p.Wait(`document.querySelector("#prompt")`)
+	isKept("after a reload")
+	p.Session(other)
+	p.Wait(promptText + ` === ""`)
+	p.Session(sid)
+	isKept("after a switch")
+	p.Click("button[aria-label='Edit prompt']") // belongs to the session
+	p.Wait(promptText + ` === "The first prompt"`)
+	p.Session(other)
+	p.Wait(promptText + ` === "" && !document.querySelector(".composer-note")`)
+	p.Session(sid)
+	isKept("after a switch during an edit")
+
+	p.Click("button[aria-label='Send prompt']")
+	p.WaitText(".transcript", "Answer 2")
+	p.Wait(canSend + ` && ` + promptText + ` === "" && ` + chips + ` === ""`)
+	var types []string
+	for _, m := range transcript(t, e, sid) {
+		for _, b := range m.Blocks {
+			if m.Role == "user" {
+				types = append(types, b.Type)
+			}
+		}
+	}
+	slices.Sort(types)
+	if want := []string{"image", "resource", "text", "text"}; !slices.Equal(types, want) {
+		t.Errorf("stored are %q, want %q", types, want)
+	}
+	if sent := fmt.Sprint(w.Model.Last().Messages); !strings.Contains(sent, "The words of a file") {
+		t.Errorf("the model was sent %s", sent)
+	}
+	p.Run(chromedp.Reload())
+	p.Wait(canSend + ` && ` + promptText + ` === ""`)
+}
+
+// The drafts in the browser's storage are bounded, and no state of the storage loses what is typed in an open page.
+func TestH16DraftsAreBounded(t *testing.T) {
+	w := NewWorld(t)
+	e := w.Editor(t)
+	sid, other := e.NewSession(w.Home.Project), e.NewSession(w.Home.Project)
+	p := Open(t, w.Server)
+	Eval[int](p, `(() => {
+		for (let i = 0; i < 60; i++) localStorage.setItem("strata.draft." + i, JSON.stringify({ at: 1000 + i, text: "old " + i, files: [] }));
+		const hostile = ["", "null", "{", "[]", '{"text":7}', '{"text":"x","files":[null,7,{"name":"n","block":{"type":"image"}}]}', "x".repeat(2 << 20)];
+		hostile.forEach((value, i) => localStorage.setItem("strata.draft.hostile" + i, value));
+		return 1;
+	})()`)
+	kept := `Object.keys(localStorage).filter((k) => k.startsWith("strata.draft."))`
+	for hostile, text := range map[string]string{`{"text":"x","files":[null,7,{"name":"n","block":{"type":"image"}}]}`: "x", `{"text":{},"files":"f"}`: "", `[[`: ""} {
+		id := e.NewSession(w.Home.Project)
+		Eval[int](p, fmt.Sprintf(`(localStorage.setItem("strata.draft." + %q, %s), 1)`, id, quote(hostile)))
+		p.Session(id)
+		p.Wait(promptText + " === " + quote(text))
+		p.Session(other)
+	}
+	p.Session(sid)
+	p.Click("#prompt")
+	p.Type("new")
+	p.Wait(kept + `.length === 50 && localStorage.getItem("strata.draft.59") && !localStorage.getItem("strata.draft.0")`)
+	p.Wait(fmt.Sprintf(`JSON.parse(localStorage.getItem("strata.draft." + %q)).text === "new"`, sid))
+
+	Eval[int](p, `(Storage.prototype.setItem = () => { throw new DOMException("full", "QuotaExceededError") }, 1)`)
+	p.Type("er")
+	p.Wait(kept + `.length < 50`) // some of the others gave way, in vain
+	p.Session(other)
+	p.Wait(promptText + ` === ""`)
+	p.Session(sid)
+	p.Wait(promptText + ` === "newer"`)
+	if n := Eval[int](p, kept+".length"); n < 40 {
+		t.Errorf("only %d drafts are left", n)
+	}
 }

@@ -31,6 +31,15 @@ export function remember(name: string, value: unknown): boolean {
   }
 }
 
+/** names returns the names of the stored values that start with a prefix. */
+export function names(prefix: string): string[] {
+  try {
+    return Object.keys(localStorage).filter((key) => key.startsWith(PREFIX + prefix)).map((key) => key.slice(PREFIX.length));
+  } catch {
+    return [];
+  }
+}
+
 /** A setting that the browser remembers, and that follows changes in other tabs. */
 export function setting<T extends boolean | string | number>(name: string, initial: T): Signal<T> {
   const stored = (): T => {

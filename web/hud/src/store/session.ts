@@ -54,6 +54,8 @@ export class SessionView {
   readonly unsaved = signal("");
   readonly leftOut = signal<readonly { key: string; reason: string }[]>([]);
   readonly failure = signal<Failure | null>(null);
+  /** The prompt that is being edited, null for none. */
+  readonly editing = signal<Entry | null>(null);
   /** The newest changes of tiers. */
   readonly tierChanges = signal<readonly { key: string; from: string; to: string; reason: string }[]>([]);
   /** The slash commands of the session. */
@@ -401,7 +403,7 @@ export class SessionView {
     if (this.transcript.newer.peek()) await this.transcript.showNewest();
     const turn = this.handle.prompt(blocks, meta === undefined ? {} : { meta });
     const { promptId } = turn;
-    this.transcript.prompted(promptId, blocks as Block[]);
+    this.transcript.prompted(promptId, blocks.map(asBlock));
     this.sending.value = turn;
     try {
       const { command } = await turn.result;
@@ -490,6 +492,9 @@ function concerns(failure: Failure, snapshot: Snapshot): boolean {
   if (failure.userMessageId === "") return true;
   return snapshot.messages.findLast((m) => m.role === "user")?.id === failure.userMessageId;
 }
+
+/** asBlock returns a block of a prompt as the transcript has it. */
+const asBlock = (b: ContentBlock): Block => (b.type === "resource" ? { type: "resource", uri: b.resource.uri, text: b.resource.text ?? "" } : b);
 
 /** asPrompt returns the blocks of a stored prompt as the same prompt content. */
 function asPrompt(blocks: readonly Block[]): ContentBlock[] {

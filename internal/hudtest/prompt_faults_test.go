@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
@@ -320,4 +321,90 @@ func TestH16DraftsAreBounded(t *testing.T) {
 	if n := Eval[int](p, kept+".length"); n < 40 {
 		t.Errorf("only %d drafts are left", n)
 	}
+}
+
+// Prompts that are sent during a reply wait for its end, also over a reload and while the page shows another session. They
+// can be edited and removed. After a reply that was stopped, the user resumes the queue.
+func TestH21PromptsAreQueued(t *testing.T) {
+	w := NewWorld(t)
+	e := w.Editor(t)
+	sid, other := e.NewSession(w.Home.Project), e.NewSession(w.Home.Project)
+	p := Open(t, w.Server)
+	hold := func(prompt string) (end chan struct{}) {
+		end = make(chan struct{})
+		w.Model.Push(upstream.Script{Steps: []upstream.Step{upstream.Text("Held: " + prompt), upstream.Hold(end)}})
+		p.Click("#prompt")
+		p.Type(prompt + kb.Enter)
+		p.WaitText(".transcript", "Held: "+prompt)
+		return end
+	}
+	queue := func(prompt string) {
+		p.Click("#prompt")
+		p.Type(prompt)
+		p.Type(kb.Enter, chromedp.KeyModifiers(chromedp.ModifierCtrl))
+		p.WaitText(".queued", prompt)
+	}
+	queued := `[...document.querySelectorAll(".queued-text")].map((e) => e.innerText)`
+	p.Session(sid)
+	end := hold("First")
+	queue("Second")
+	p.WaitText(".queued", "1 prompt queued until the reply is complete")
+	for _, prompt := range []string{"Third", "Fourth"} {
+		queue(prompt)
+	}
+	p.Equals(queued, []string{"Second", "Third", "Fourth"})
+	p.WaitText(".queued", "3 prompts queued")
+	p.Click(".queued li:nth-child(2) button[aria-label='Edit queued prompt']")
+	p.Wait(promptText + ` === "Third" && document.activeElement.id === "prompt"`)
+	p.Type(", edited")
+	p.Click("button[aria-label='Queue prompt']")
+	p.Wait(promptText + ` === ""`)
+	p.Click(".queued li:nth-child(2) button[aria-label='Remove queued prompt']")
+	p.Equals(queued, []string{"Second", "Third, edited"})
+	p.Run(chromedp.Reload())
+	p.WaitText(".queued", "2 prompts queued")
+	close(end)
+	p.WaitText(".transcript", "to: Third, edited.")
+	p.Wait(canSend + ` && !document.querySelector(".queued")`)
+	var asked []string
+	for _, m := range transcript(t, e, sid) {
+		if m.Role == "user" {
+			asked = append(asked, m.Blocks[0].Text)
+		}
+	}
+	if want := []string{"First", "Second", "Third, edited"}; !slices.Equal(asked, want) {
+		t.Errorf("the prompts are %q, want %q", asked, want)
+	}
+
+	end = hold("Fifth")
+	queue("Sixth")
+	p.Click("button[aria-label='Stop reply']")
+	p.WaitText(".queued", "The reply was stopped. 1 prompt not sent")
+	close(end)
+	p.Wait(canSend)
+	p.Click(".queued .link")
+	p.WaitText(".transcript", "to: Sixth.")
+	p.Wait(canSend + ` && !document.querySelector(".queued")`)
+
+	end = hold("Seventh")
+	queue("Eighth")
+	p.Session(other)
+	p.WaitText(".transcript", "No messages yet")
+	close(end)
+	ticker, deadline := time.NewTicker(50*time.Millisecond), time.After(patience)
+	defer ticker.Stop()
+	for !slices.Contains(texts(transcript(t, e, sid)), "Eighth") {
+		select {
+		case <-ticker.C:
+		case <-deadline:
+			t.Fatal("the prompt is not sent while the page shows another session")
+		}
+	}
+
+	// A queue from another day waits for the user.
+	Eval[int](p, fmt.Sprintf(`(localStorage.setItem("strata.queue." + %q, %q), 1)`, other, `[{"id":"a","text":"Of yesterday","files":[]},7,{"text":3,"id":"b"},null]`))
+	p.Run(chromedp.Reload())
+	p.WaitText(".queued", "The page did not see the end of the last reply. 1 prompt not sent")
+	p.Click(".queued button[aria-label='Remove queued prompt']")
+	p.Wait(fmt.Sprintf(`!document.querySelector(".queued") && localStorage.getItem("strata.queue." + %q) === null`, other))
 }

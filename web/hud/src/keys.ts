@@ -10,7 +10,7 @@ export const shortcuts = (): readonly { keys: string[]; action: string }[] => [
   { keys: ["c"], action: "Focus the prompt" },
   { keys: ["a"], action: "Focus the answers to a permission request" },
   { keys: ["r"], action: "Review the newest changes of files" },
-  { keys: sendKeys(), action: "Send the prompt" },
+  { keys: sendKeys(), action: "Send the prompt; during a reply, queue it" },
   { keys: lineKeys(), action: "Start a new line in the prompt" },
   { keys: ["@"], action: "Complete a path in the prompt and attach the file; Tab or Enter takes" },
   { keys: ["Esc"], action: "Close or cancel; press twice during a reply to stop it" },

@@ -2,6 +2,7 @@ import type { TargetedClipboardEvent, TargetedKeyboardEvent } from "preact";
 import { useCallback, useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { isOpen } from "../store/connection.ts";
 import { EMPTY, MAX_FILES, attachmentsOf, canBeSent, contentOf, contentSize, draftOf, keepDraft, type Attachment, type Draft } from "../store/drafts.ts";
+import { MAX_QUEUED, queueOf, type Queued } from "../store/prompt-queue.ts";
 import type { SessionView } from "../store/session.ts";
 import { failed, reason, toast } from "../store/toasts.ts";
 import { bytes, count, fileURI, short } from "../text/format.ts";
@@ -13,6 +14,7 @@ import { isComposing, sendKeys, sends } from "../ui/sending.ts";
 import { MAX_ATTACHED, attached, linksOf, useDrop } from "./attaching.ts";
 import { CompletionList, completes, insert, useCompletion } from "./completion.tsx";
 import { Options } from "./options.tsx";
+import { QueueView } from "./queued.tsx";
 import { plainText } from "./rows.ts";
 
 /** Maximum time between two presses of Escape that stop the reply, in milliseconds. */
@@ -107,7 +109,9 @@ export function Composer({ view }: { view: SessionView }) {
 
   const running = view.busy.value;
   const [stopsNext, setStopsNext] = useStopsNext(view);
+  const canQueue = running && !edited && canBeSent(prompt);
   const canSend = !running && isOpen.value && canBeSent(prompt);
+  const queue = queueOf(view.id);
 
   /** Ends the edit of an earlier prompt, which gives the draft back, or empties the draft. */
   const leave = (): void => {
@@ -116,11 +120,21 @@ export function Composer({ view }: { view: SessionView }) {
   };
 
   const send = (): void => {
+    if (canQueue) {
+      if (queue.add(prompt)) leave();
+      else toast(`Cannot queue the prompt: the queue has ${MAX_QUEUED} prompts`, { bad: true });
+    }
     if (!canSend) return;
     const blocks = contentOf(prompt);
     const sent = edited ? view.promptInstead(edited.message.id, blocks, undefined, putBack) : view.prompt(blocks);
     sent.catch(failed("Cannot send the prompt"));
     leave();
+  };
+
+  /** Takes a queued prompt back into the form, after what is there. */
+  const takeBack = ({ text: queued, files: more }: Queued): void => {
+    setDraft((now) => withFiles({ ...now, text: [now.text, queued].filter((t) => t.trim() !== "").join("\n\n") }, more));
+    box.current?.focus();
   };
 
   const keys = (event: TargetedKeyboardEvent<HTMLTextAreaElement>): void => {
@@ -164,6 +178,7 @@ export function Composer({ view }: { view: SessionView }) {
           <PutBack key={edited.message.id} view={view} target={{ beforeMessageId: edited.message.id }} checked={putBack} onChange={setPutBack} />
         </div>
       )}
+      <QueueView queue={queue} onEdit={takeBack} />
       {files.length > 0 && (
         <ul class="chips" aria-label="Attached files">
           {files.map((f, i) => (
@@ -185,12 +200,13 @@ export function Composer({ view }: { view: SessionView }) {
         <Options view={view} />
         <span class="composer-hint" role="status">{running && stopsNext ? "Press Escape again to stop the reply" : ""}</span>
         <Meter view={view} />
-        {running ? (
+        {running && (
           <button type="button" class="send stop" aria-label="Stop reply" title="Stop reply (Escape twice)" onClick={() => view.cancel()}>
             <Icon name="stop" />
           </button>
-        ) : (
-          <button type="submit" class="send" aria-label="Send prompt" title={`Send prompt (${sendKeys().join("+")})`} disabled={!canSend}>
+        )}
+        {(!running || canQueue) && (
+          <button type="submit" class="send" aria-label={running ? "Queue prompt" : "Send prompt"} title={`${running ? "Queue" : "Send"} prompt (${sendKeys().join("+")})`} disabled={!canSend && !canQueue}>
             <Icon name="send" />
           </button>
         )}

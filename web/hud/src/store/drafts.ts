@@ -129,7 +129,7 @@ function drop(older: Stored[]): number {
 }
 
 /** asDraft returns a value as a draft, undefined if it is none. */
-function asDraft(value: unknown): Draft | undefined {
+export function asDraft(value: unknown): Draft | undefined {
   const { text, files } = (value ?? {}) as Record<string, unknown>;
   if (typeof text !== "string" || !Array.isArray(files)) return undefined;
   return { text, files: files.slice(0, MAX_FILES).flatMap(asAttachment) };

@@ -31,6 +31,15 @@ export function remember(name: string, value: unknown): boolean {
   }
 }
 
+/** onChange calls a function when another tab changes a stored value. It returns the end of that. */
+export function onChange(name: string, run: () => void): () => void {
+  const changed = (event: StorageEvent): void => {
+    if (event.key === PREFIX + name || event.key === null) run();
+  };
+  addEventListener("storage", changed);
+  return () => removeEventListener("storage", changed);
+}
+
 /** names returns the names of the stored values that start with a prefix. */
 export function names(prefix: string): string[] {
   try {
@@ -47,8 +56,8 @@ export function setting<T extends boolean | string | number>(name: string, initi
     return typeof value === typeof initial ? (value as T) : initial;
   };
   const held = signal(stored());
-  addEventListener("storage", (event) => {
-    if (event.key === PREFIX + name || event.key === null) held.value = stored();
+  onChange(name, () => {
+    held.value = stored();
   });
   held.subscribe((value) => {
     if (value !== stored()) remember(name, value);

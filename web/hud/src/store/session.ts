@@ -397,11 +397,11 @@ export class SessionView {
     return true;
   }
 
-  /** prompt sends a prompt. The reply arrives as events; a failure is shown in the conversation. */
-  async prompt(blocks: ContentBlock[], meta?: Message["meta"]): Promise<void> {
+  /** prompt sends a prompt, a queued one with its id. The reply arrives as events; a failure is shown in the conversation. */
+  async prompt(blocks: ContentBlock[], meta?: Message["meta"], queuedId?: string): Promise<void> {
     this.failure.value = this.output.value = null;
     if (this.transcript.newer.peek()) await this.transcript.showNewest();
-    const turn = this.handle.prompt(blocks, meta === undefined ? {} : { meta });
+    const turn = this.handle.prompt(blocks, { ...(meta === undefined ? {} : { meta }), ...(queuedId === undefined ? {} : { promptId: queuedId }) });
     const { promptId } = turn;
     this.transcript.prompted(promptId, blocks.map(asBlock));
     this.sending.value = turn;

@@ -2,6 +2,7 @@ package hudtest
 
 import (
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -407,4 +408,53 @@ func TestH21PromptsAreQueued(t *testing.T) {
 	p.WaitText(".queued", "The page did not see the end of the last reply. 1 prompt not sent")
 	p.Click(".queued button[aria-label='Remove queued prompt']")
 	p.Wait(fmt.Sprintf(`!document.querySelector(".queued") && localStorage.getItem("strata.queue." + %q) === null`, other))
+}
+
+// One's own prompt comes into view: from far back, from a message of a search, and after prompts that failed.
+func TestH10OnesOwnPromptComesIntoView(t *testing.T) {
+	w := NewWorld(t)
+	e := w.Editor(t)
+	sid := e.NewSession(w.Home.Project)
+	fill(t, e, sid, 600)
+	p := Open(t, w.Server)
+	p.Session(sid)
+	p.WaitText(".transcript", "word0599")
+	inSight := func(text string) {
+		t.Helper()
+		p.Wait(fmt.Sprintf(`(() => {
+			const row = [...document.querySelectorAll(".transcript .prose")].findLast((e) => e.innerText.includes(%s));
+			const own = row?.getBoundingClientRect(), all = document.querySelector(".transcript").getBoundingClientRect();
+			return row && own.top > all.top - 1 && own.bottom < all.bottom + 1;
+		})()`, quote(text)))
+	}
+	scrollUp := func() {
+		t.Helper()
+		p.Wait(`(() => { document.querySelector(".transcript").scrollTop -= 900; return document.querySelector(".to-end") })()`)
+	}
+	for i := range 4 {
+		w.Model.Push(upstream.Script{Status: http.StatusBadRequest, Body: `{"error":{"type":"invalid_request_error","message":"not like this"}}`})
+		scrollUp()
+		prompt := fmt.Sprintf("Failing %d", i)
+		p.Prompt(prompt)
+		p.WaitText(".failure", "not like this")
+		p.Wait(canSend)
+		inSight(prompt)
+	}
+	scrollUp()
+	p.Prompt("Answer this")
+	p.WaitText(".transcript", "to: Answer this.")
+	p.Wait(canSend)
+	inSight("Answer this")
+	inSight("to: Answer this.")
+
+	Eval[string](p, "location.hash += '?at=100'")
+	p.WaitText(".row.marked", "word0099")
+	p.Prompt("And this")
+	p.WaitText(".transcript", "to: And this.")
+	p.Wait(canSend)
+	inSight("And this")
+	inSight("to: And this.")
+	if hash := Eval[string](p, "location.hash"); strings.Contains(hash, "at=") {
+		t.Errorf("the address is %s", hash)
+	}
 }

@@ -60,6 +60,8 @@ export class SessionView {
   readonly tierChanges = signal<readonly { key: string; from: string; to: string; reason: string }[]>([]);
   /** The slash commands of the session. */
   readonly commands = signal<readonly AvailableCommand[]>([]);
+  /** Number of prompts that the user sent from this page, without queued ones, which come when the user may read. */
+  readonly prompted = signal(0);
   /** The output of the last prompt, if it was a slash command that is no turn; null for none. */
   readonly output = signal<{ command: string; text: string } | null>(null);
   /** Announced by screen readers. */
@@ -404,6 +406,7 @@ export class SessionView {
     const turn = this.handle.prompt(blocks, { ...(meta === undefined ? {} : { meta }), ...(queuedId === undefined ? {} : { promptId: queuedId }) });
     const { promptId } = turn;
     this.transcript.prompted(promptId, blocks.map(asBlock));
+    if (queuedId === undefined) this.prompted.value++;
     this.sending.value = turn;
     try {
       const { command } = await turn.result;

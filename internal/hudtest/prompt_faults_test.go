@@ -83,10 +83,11 @@ func TestH02EnterSends(t *testing.T) {
 	p.WaitText(".transcript", "Answer 3")
 }
 
-// endlessOffer makes the offer to stop the reply end only with the turn.
-const endlessOffer = `{
+// heldOffer makes the offer to stop the reply end when the test says so, or with the turn.
+const heldOffer = `{
 	const { setTimeout } = window;
-	window.setTimeout = (run, ms, ...more) => setTimeout(run, ms === 2000 ? 2 ** 30 : ms, ...more);
+	window.offers = [];
+	window.setTimeout = (run, ms, ...more) => (ms === 2000 ? window.offers.push(run) : setTimeout(run, ms, ...more));
 }`
 
 // The offer to stop a reply by a second Escape ends after two seconds, and with the turn. Then one Escape stops nothing.
@@ -105,20 +106,22 @@ func TestH23TheOfferToStopEnds(t *testing.T) {
 		p.WaitText(".transcript", text)
 		return end
 	}
+	p.beforeLoad(heldOffer)
+	p.Run(chromedp.Reload())
 	p.Session(sid)
 	end := answer("First", "Long ago")
 	p.Type(kb.Escape)
-	p.Wait(offered)
+	p.Wait(offered + " && window.offers.length === 1")
+	Eval[int](p, "(window.offers.forEach((end) => end()), 1)")
 	p.Wait("!(" + offered + ")")
+	p.Type(kb.Escape)
+	p.Wait(offered)
 	if !Eval[bool](p, `document.querySelector("button[aria-label='Stop reply']") !== null`) {
 		t.Error("the reply ended")
 	}
 	close(end)
 	p.Wait(canSend)
 
-	p.beforeLoad(endlessOffer)
-	p.Run(chromedp.Reload())
-	p.Wait(`document.querySelector("#prompt") && ` + canSend)
 	end = answer("Second", "and far away")
 	p.Type(kb.Escape)
 	p.Wait(offered)

@@ -15,6 +15,7 @@ import { current, type SessionView } from "./store/session.ts";
 import { sessions } from "./store/sessions.ts";
 import { dismiss, toasts } from "./store/toasts.ts";
 import { Dialog, Empty, IconButton, Progress } from "./ui/controls.tsx";
+import { enterSends } from "./ui/sending.ts";
 
 /** The whole page: the list of sessions, the open page, and the inspector. */
 export function App() {
@@ -187,13 +188,16 @@ function Help() {
   return (
     <Dialog title="Keyboard shortcuts" onClose={() => (dialog.value = "")}>
       <dl class="shortcuts">
-        {shortcuts.map((s) => (
+        {shortcuts().map((s) => (
           <div key={s.action}>
             <dt>{s.keys.map((k) => <kbd key={k}>{k}</kbd>)}</dt>
             <dd>{s.action}</dd>
           </div>
         ))}
       </dl>
+      <label class="check">
+        <input type="checkbox" id="enter-sends" checked={enterSends.value} onChange={(e) => (enterSends.value = e.currentTarget.checked)} /> Enter sends the prompt
+      </label>
     </Dialog>
   );
 }

@@ -18,7 +18,7 @@ export function Files({ blocks }: { blocks: Block[] }) {
 }
 
 /** The types of pictures that are shown. Their data is in the message. */
-const pictureTypes = new Set(["image/png", "image/jpeg", "image/gif", "image/webp"]);
+export const pictureTypes = new Set(["image/png", "image/jpeg", "image/gif", "image/webp"]);
 
 export function Picture({ block }: { block: Extract<Block, { type: "image" }> }) {
   if (!block.data || !pictureTypes.has(block.mimeType ?? "")) return <p class="quiet">Picture ({block.mimeType ?? "unknown type"})</p>;

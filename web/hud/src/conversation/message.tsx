@@ -9,7 +9,6 @@ import { Icon } from "../ui/icons.tsx";
 import { Call, Plan, Steps } from "./call.tsx";
 import { Files, Labeled, Picture } from "./content.tsx";
 import { SegmentView, TailView, Waiting } from "./segments.tsx";
-import { editing } from "./draft.ts";
 import { visibilities, firstLine, plainText, expandKey, type Row, type Toggle } from "./rows.ts";
 
 interface RowProps {
@@ -103,7 +102,7 @@ function Head({ entry, continued, view, toggle }: HeadProps) {
         {message.seq > 0 && <time dateTime={message.at} title={fully(message.at)}>{when(message.at)}</time>}
       </span>
       <span class="head-actions">
-        {editable && <IconButton icon="edit" label="Edit prompt" onClick={() => (editing.value = entry)} disabled={view.busy.value} />}
+        {editable && <IconButton icon="edit" label="Edit prompt" onClick={() => (view.editing.value = entry)} disabled={view.busy.value} />}
         {!entry.live && <CopyButton text={() => plainText(message)} label="Copy message" />}
       </span>
     </header>

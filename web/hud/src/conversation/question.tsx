@@ -2,6 +2,7 @@ import type { PermissionOption } from "@strata/client";
 import type { TargetedKeyboardEvent } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import type { Question } from "../store/questions.ts";
+import { sendKeys, sends } from "../ui/sending.ts";
 import { visible } from "../text/visible.ts";
 import { indented, inputOf, oneLine, place } from "./calls.ts";
 import { commandOf } from "./command.ts";
@@ -76,7 +77,7 @@ function Rejection({ question }: { question: Question }) {
   }, [question]);
   const send = (): void => question.answer(rejection(question)?.optionId ?? "", question.words.peek());
   const keys = (event: TargetedKeyboardEvent<HTMLTextAreaElement>): void => {
-    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
+    if (sends(event)) {
       event.preventDefault();
       send();
     } else if (event.key === "Escape") {
@@ -89,7 +90,7 @@ function Rejection({ question }: { question: Question }) {
       <textarea ref={field} class="field" rows={2} maxLength={MAX_WORDS} aria-label="Message to the model" placeholder="What should the model do instead?"
         value={question.words.value} onInput={(e) => (question.words.value = e.currentTarget.value)} onKeyDown={keys} />
       <div class="question-answers">
-        <button type="submit" class="button primary" title="Reject call (Ctrl+Enter)">Reject call</button>
+        <button type="submit" class="button primary" title={`Reject call (${sendKeys().join("+")})`}>Reject call</button>
         <button type="button" class="button" onClick={() => (question.wording.value = false)}>Cancel</button>
       </div>
     </form>

@@ -1,5 +1,4 @@
 import { useEffect, useState } from "preact/hooks";
-import { editing } from "./draft.ts";
 import type { Running, SessionView } from "../store/session.ts";
 import { unanswered } from "../store/unanswered.ts";
 import { failed } from "../store/toasts.ts";
@@ -34,7 +33,7 @@ export function TurnStatus({ view }: { view: SessionView }) {
 /** A notice that the last prompt has no complete reply: its turn failed or was cancelled, or the server stopped. */
 function MissingReply({ view }: { view: SessionView }) {
   const missing = unanswered(view.transcript.entries.value);
-  if (!missing || view.busy.value || view.transcript.tail.value.length > 0 || view.transcript.newer.value || editing.value) return null;
+  if (!missing || view.busy.value || view.transcript.tail.value.length > 0 || view.transcript.newer.value || view.editing.value) return null;
   return (
     <div class="failure mild">
       <p>{missing.steps ? "The reply to the last prompt is incomplete." : "No reply to this prompt."}</p>

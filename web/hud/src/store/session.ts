@@ -54,10 +54,14 @@ export class SessionView {
   readonly unsaved = signal("");
   readonly leftOut = signal<readonly { key: string; reason: string }[]>([]);
   readonly failure = signal<Failure | null>(null);
+  /** The prompt that is being edited, null for none. */
+  readonly editing = signal<Entry | null>(null);
   /** The newest changes of tiers. */
   readonly tierChanges = signal<readonly { key: string; from: string; to: string; reason: string }[]>([]);
   /** The slash commands of the session. */
   readonly commands = signal<readonly AvailableCommand[]>([]);
+  /** Number of prompts that the user sent from this page, without queued ones, which come when the user may read. */
+  readonly prompted = signal(0);
   /** The output of the last prompt, if it was a slash command that is no turn; null for none. */
   readonly output = signal<{ command: string; text: string } | null>(null);
   /** Announced by screen readers. */
@@ -395,13 +399,14 @@ export class SessionView {
     return true;
   }
 
-  /** prompt sends a prompt. The reply arrives as events; a failure is shown in the conversation. */
-  async prompt(blocks: ContentBlock[], meta?: Message["meta"]): Promise<void> {
+  /** prompt sends a prompt, a queued one with its id. The reply arrives as events; a failure is shown in the conversation. */
+  async prompt(blocks: ContentBlock[], meta?: Message["meta"], queuedId?: string): Promise<void> {
     this.failure.value = this.output.value = null;
     if (this.transcript.newer.peek()) await this.transcript.showNewest();
-    const turn = this.handle.prompt(blocks, meta === undefined ? {} : { meta });
+    const turn = this.handle.prompt(blocks, { ...(meta === undefined ? {} : { meta }), ...(queuedId === undefined ? {} : { promptId: queuedId }) });
     const { promptId } = turn;
-    this.transcript.prompted(promptId, blocks as Block[]);
+    this.transcript.prompted(promptId, blocks.map(asBlock));
+    if (queuedId === undefined) this.prompted.value++;
     this.sending.value = turn;
     try {
       const { command } = await turn.result;
@@ -490,6 +495,9 @@ function concerns(failure: Failure, snapshot: Snapshot): boolean {
   if (failure.userMessageId === "") return true;
   return snapshot.messages.findLast((m) => m.role === "user")?.id === failure.userMessageId;
 }
+
+/** asBlock returns a block of a prompt as the transcript has it. */
+const asBlock = (b: ContentBlock): Block => (b.type === "resource" ? { type: "resource", uri: b.resource.uri, text: b.resource.text ?? "" } : b);
 
 /** asPrompt returns the blocks of a stored prompt as the same prompt content. */
 function asPrompt(blocks: readonly Block[]): ContentBlock[] {

@@ -10,6 +10,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"strata/internal/clip"
+	"strata/internal/plural"
 	"strata/session/servers"
 )
 
@@ -106,7 +107,7 @@ func (l *listing) omitted() string {
 		parts = append(parts, fmt.Sprintf("the server has more than the %d tools that are used", len(l.tools)))
 	}
 	if l.tooLarge > 0 {
-		parts = append(parts, fmt.Sprintf("%d tools are omitted, because their definitions are too large", l.tooLarge))
+		parts = append(parts, plural.Of(l.tooLarge, "tool")+" omitted: too large a definition")
 	}
 	return strings.Join(parts, "; ")
 }

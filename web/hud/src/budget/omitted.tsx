@@ -2,7 +2,7 @@ import type { LeftOut } from "@strata/client";
 import { useState } from "preact/hooks";
 import { plural, sentence } from "../text/format.ts";
 import { reasonText } from "../text/reasons.ts";
-import { Tokens } from "../ui/controls.tsx";
+import { TokenCount, Tokens } from "../ui/controls.tsx";
 import { byReason } from "./omitted.ts";
 
 /** Number of items of a reason that are listed at first. */
@@ -25,12 +25,12 @@ function Group({ group }: { group: ReturnType<typeof byReason>[number] }) {
   const rest = group.entries.length - shown.length;
   return (
     <>
-      <h3 class="group">{sentence(reasonText(group.reason))}<span class="quiet">{plural(group.items, "item")}{group.tokens > 0 && <>, <Tokens n={group.tokens} /> tokens</>}</span></h3>
+      <h3 class="group">{sentence(reasonText(group.reason))}<span class="quiet">{plural(group.items, "item")}{group.tokens > 0 && <>, <TokenCount n={group.tokens} /></>}</span></h3>
       <ul class="lines">
         {shown.map((l) => (
           <li key={l.key} class="entry" data-omitted={l.key}>
             <code class="entry-key" title={l.key}>{l.key}</code>
-            {(l.count ?? 1) > 1 && <span class="quiet">{l.count} messages</span>}
+            {(l.count ?? 1) > 1 && <span class="quiet">{plural(l.count ?? 1, "message")}</span>}
             {l.tokens !== undefined && <span class="entry-number"><Tokens n={l.tokens} /></span>}
           </li>
         ))}

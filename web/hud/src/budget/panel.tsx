@@ -1,8 +1,8 @@
 import type { Breakdown, Budget } from "@strata/client";
 import { useState } from "preact/hooks";
 import type { SessionView } from "../store/session.ts";
-import { count, percent } from "../text/format.ts";
-import { Progress, Tokens } from "../ui/controls.tsx";
+import { count, percent, plural } from "../text/format.ts";
+import { Progress, TokenCount, Tokens } from "../ui/controls.tsx";
 import { Shown, useFetched } from "../ui/fetched.tsx";
 import { Omitted } from "./omitted.tsx";
 import { barLength, partsOf, ratio, room, warningOf, type Part } from "./parts.ts";
@@ -43,14 +43,14 @@ function Head({ budget, breakdown }: { budget: Budget; breakdown: Breakdown }) {
   const warning = warningOf(budget);
   return (
     <header class="headline">
-      <p class="headline-figure" data-used={budget.used}><Tokens n={budget.used} /> <span class="quiet">of <Tokens n={budget.maxInputTokens} /> tokens</span></p>
+      <p class="headline-figure" data-used={budget.used}><Tokens n={budget.used} /> <span class="quiet">of <TokenCount n={budget.maxInputTokens} /></span></p>
       <p class="headline-words">
         <span data-percent={budget.percentUsed}>{count(budget.percentUsed)} % of the window</span>
         {warning && <span class={warning.bad ? "mark bad" : "mark"} role="status">{warning.text}</span>}
         {budget.needsCompaction && <span class="mark">Compaction due</span>}
       </p>
       <p class="note">
-        {breakdown.model}{!budget.known && <>: unknown context window; <strong>default of {count(budget.maxInputTokens)} tokens</strong></>}
+        {breakdown.model}{!budget.known && <>: unknown context window; <strong>default of {plural(budget.maxInputTokens, "token")}</strong></>}
       </p>
     </header>
   );
@@ -72,12 +72,12 @@ function Bar({ budget, parts, pointed, point }: PartsProps) {
       <div class="parts" role="group" aria-label="Context window by category" onMouseLeave={() => point("")}>
         {shown.map((p) => (
           <button key={p.name} type="button" class={`part part-${p.name}`} style={{ flexGrow: p.share / length }} data-part={p.name}
-            aria-label={`${p.title}: ${count(Math.round(p.tokens))} tokens, ${percent(p.share, budget.maxInputTokens)} of the window`}
+            aria-label={`${p.title}: ${plural(Math.round(p.tokens), "token")}, ${percent(p.share, budget.maxInputTokens)} of the window`}
             onMouseEnter={() => point(p.name)} onFocus={() => point(p.name)} onBlur={() => point("")} />
         ))}
       </div>
       <p class="parts-now" aria-hidden="true">
-        {now ? <>{now.title} <span class="quiet">{count(Math.round(now.tokens))} tokens, {percent(now.share, budget.maxInputTokens)}</span></>
+        {now ? <>{now.title} <span class="quiet">{plural(Math.round(now.tokens), "token")}, {percent(now.share, budget.maxInputTokens)}</span></>
           : <span class="quiet">Input limit <Tokens n={room(budget)} />, <Tokens n={budget.remaining} /> free</span>}
       </p>
     </>

@@ -4,7 +4,7 @@ import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { isOpen } from "../store/connection.ts";
 import type { SessionView } from "../store/session.ts";
 import { failed } from "../store/toasts.ts";
-import { count, fileURI, short } from "../text/format.ts";
+import { count, fileURI, plural, short } from "../text/format.ts";
 import { PutBack } from "../review/put-back.tsx";
 import { IconButton } from "../ui/controls.tsx";
 import { useFetched } from "../ui/fetched.tsx";
@@ -26,7 +26,7 @@ function Meter({ view }: { view: SessionView }) {
   const budget = useFetched(view.budget);
   if (!budget) return null;
   const stale = view.budget.stale.value || view.budget.failure.value !== "";
-  const label = `${count(budget.used)} of ${count(budget.maxInputTokens)} tokens${stale ? ", not up to date" : ""}`;
+  const label = `${count(budget.used)} of ${plural(budget.maxInputTokens, "token")}${stale ? ", not up to date" : ""}`;
   const classes = `meter${stale ? " stale" : ""}${budget.percentUsed >= NEARLY_FULL ? " full" : ""}`;
   return (
     <span class={classes} title={label} data-used={budget.used}>

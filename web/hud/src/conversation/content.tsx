@@ -1,6 +1,6 @@
 import type { Block } from "@strata/client";
 import { useState } from "preact/hooks";
-import { base, count } from "../text/format.ts";
+import { base, plural } from "../text/format.ts";
 import { CopyButton } from "../ui/controls.tsx";
 import { Icon } from "../ui/icons.tsx";
 
@@ -50,7 +50,7 @@ export function Labeled({ text, label, bad = false, whole = false }: LabeledProp
       {text !== "" && <pre tabIndex={0}>{all ? text : text.slice(0, SHOWN_TEXT)}</pre>}
       {hidden > 0 && (
         <button type="button" class="link" onClick={() => setAll(!all)}>
-          {all ? "Show less" : `Show ${count(hidden)} more characters`}
+          {all ? "Show less" : `Show ${plural(hidden, "more character")}`}
         </button>
       )}
     </div>

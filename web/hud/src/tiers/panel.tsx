@@ -2,7 +2,7 @@ import type { Breakdown, TierItem } from "@strata/client";
 import { useMemo, useState } from "preact/hooks";
 import type { SessionView } from "../store/session.ts";
 import { count, plural, tokens } from "../text/format.ts";
-import { Progress, Tokens } from "../ui/controls.tsx";
+import { Progress, TokenCount, Tokens } from "../ui/controls.tsx";
 import { Shown, useFetched } from "../ui/fetched.tsx";
 import { Filter, Hit } from "../ui/filter.tsx";
 import { Icon } from "../ui/icons.tsx";
@@ -59,7 +59,7 @@ function Layout({ breakdown }: { breakdown: Breakdown }) {
       {breakdown.layout === "ripple" ? "Layout ripple: each tier is a separately cached block."
         : "Layout log: sent items keep their place; tiers show how long an item is unchanged."}
       {breakdown.cut && <> <strong>The next request is rebuilt: {breakdown.cut}.</strong></>}
-      {breakdown.dead > 0 && <> <Tokens n={breakdown.dead} /> tokens are unused until the next rebuild.</>}
+      {breakdown.dead > 0 && <> <TokenCount n={breakdown.dead} /> unused until the next rebuild.</>}
     </p>
   );
 }

@@ -7,7 +7,7 @@ import { Fetched } from "../store/fetched.ts";
 import type { SessionView } from "../store/session.ts";
 import type { Chosen } from "../store/workspace-search.ts";
 import { count } from "../text/format.ts";
-import { Progress, Tokens } from "../ui/controls.tsx";
+import { Progress, TokenCount } from "../ui/controls.tsx";
 import { Shown, useFetched } from "../ui/fetched.tsx";
 import { VirtualList } from "../ui/virtual-list.tsx";
 import { keyOfLine, outlineRows, type OutlineRow } from "./rows.ts";
@@ -58,8 +58,8 @@ function Standing({ view, outline, file }: { view: SessionView; outline: Outline
         {partial && <span class="mark" title="The file has syntax errors, or more definitions than an outline can contain">outline incomplete</span>}
       </p>
       <p class="quiet">
-        {language !== "" && <><span data-outline-tokens={tokens}>Outline: <Tokens n={tokens} /> tokens</span></>}
-        {file && state !== "not_available" && state !== "summary_only" && <span>{language !== "" && ", "}in the request: <Tokens n={file.tokens} /> tokens</span>}
+        {language !== "" && <><span data-outline-tokens={tokens}>Outline: <TokenCount n={tokens} /></span></>}
+        {file && state !== "not_available" && state !== "summary_only" && <span>{language !== "" && ", "}in the request: <TokenCount n={file.tokens} /></span>}
       </p>
       <div class="one-line">
         {state !== "full" && <button type="button" class="button small primary" disabled={disabled} onClick={() => void addFile(view, path)}>Add in full</button>}

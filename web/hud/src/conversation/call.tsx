@@ -100,7 +100,7 @@ function Part({ part, index, state, failed }: { part: ResultPart; index: number;
       {patch && (
         <div class="patched">
           <p class="patched-label">{patchLabel(patch.state, part.type === "image")}</p>
-          <p class="patched-text">{patch.text}</p>
+          <p class="patched-text" dir="auto">{patch.text}</p>
         </div>
       )}
       {part.type === "image" ? <Picture block={part} />

@@ -153,7 +153,7 @@ export function Composer({ view }: { view: SessionView }) {
       )}
       {picking && <FilePicker view={view} onPick={attach} onClose={() => { setPicking(false); box.current?.focus(); }} />}
       {suggested.length > 0 && <CommandList commands={suggested} chosen={chosen} onPick={complete} />}
-      <textarea ref={box} id="prompt" rows={1} value={text} placeholder="Ask, or type @ to attach a file"
+      <textarea ref={box} id="prompt" dir="auto" rows={1} value={text} placeholder="Ask, or type @ to attach a file"
         aria-label="Prompt" aria-controls={suggested.length > 0 ? "command-list" : undefined}
         aria-activedescendant={suggested.length > 0 ? `command-${chosen}` : undefined} onInput={(e) => setText(e.currentTarget.value)} onKeyDown={keys} />
       <div class="composer-bar">

@@ -28,7 +28,7 @@ export function TitleBar({ view }: { view: SessionView }) {
   return (
     <header class="title-bar">
       <div class="title">
-        {naming ? <TitleField view={view} title={view.title.value} onDone={() => setNaming(false)} /> : <h1 onDblClick={() => setNaming(true)}>{title}</h1>}
+        {naming ? <TitleField view={view} title={view.title.value} onDone={() => setNaming(false)} /> : <h1 dir="auto" onDblClick={() => setNaming(true)}>{title}</h1>}
         <p class="title-path" title={view.cwd.value}>
           {view.compacting.value !== "" && <span class="title-state">compacting</span>}
           {view.running.value && <span class="title-state">{questionsOf(view.id).length > 0 ? "needs permission" : "replying"}</span>}
@@ -59,7 +59,7 @@ function TitleField({ view, title, onDone }: { view: SessionView; title: string;
     }
   };
   return (
-    <input class="title-field" type="text" aria-label="Session title" autofocus value={text} ref={(e) => { if (e && document.activeElement !== e) { e.focus(); e.select(); } }}
+    <input class="title-field" type="text" dir="auto" aria-label="Session title" autofocus value={text} ref={(e) => { if (e && document.activeElement !== e) { e.focus(); e.select(); } }}
       onInput={(e) => setText(e.currentTarget.value)} onKeyDown={keys} onBlur={save} />
   );
 }

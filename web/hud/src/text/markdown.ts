@@ -40,6 +40,9 @@ export function render(text: string): DocumentFragment {
     link.target = "_blank";
     link.rel = "noopener noreferrer nofollow";
   }
+  for (const block of fragment.children) {
+    if (block instanceof HTMLElement && !(block instanceof HTMLPreElement)) block.dir = "auto";
+  }
   return fragment;
 }
 

@@ -1,0 +1,76 @@
+package hudtest
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"strata/internal/upstream"
+)
+
+// direction is an expression for the direction of the text of the last matching element that contains a text.
+func direction(selector, text string) string {
+	return fmt.Sprintf(`((e) => e && (getComputedStyle(e).unicodeBidi === "plaintext" ? /^[^\p{L}]*\p{Script=Arabic}/u.test(e.value ?? e.textContent) ? "rtl" : "ltr" : getComputedStyle(e).direction))(
+		[...document.querySelectorAll(%s)].filter((e) => (e.value ?? e.textContent).includes(%s)).at(-1))`, quote(selector), quote(text))
+}
+
+// side is an expression for the side of its box at which the text of an element starts.
+func side(selector, text string) string {
+	return fmt.Sprintf(`((e) => {
+		if (!e) return "";
+		const text = document.createRange();
+		text.selectNodeContents(e);
+		const [line] = text.getClientRects(), box = e.getBoundingClientRect();
+		return line.left - box.left > box.right - line.right ? "right" : "left";
+	})([...document.querySelectorAll(%s)].filter((e) => e.textContent.includes(%s)).at(-1))`, quote(selector), quote(text))
+}
+
+const arabic = "هذه فقرة قصيرة"
+
+// A text has the direction of its first letter, paragraph by paragraph, while it streams and when it is stored.
+func TestH24ATextHasTheDirectionOfItsLanguage(t *testing.T) {
+	w := NewWorld(t)
+	e := w.Editor(t)
+	sid := e.NewSession(w.Home.Project)
+	ask[any](t, e, "_strata/session/rename", sid, map[string]any{"title": arabic + " title"})
+	reply := strings.Join([]string{
+		arabic + " with English.", "An English paragraph.", "- " + arabic + " item\n- second", "> " + arabic + " quote",
+		"## " + arabic + " heading", "Mixed:\n\n1. English item\n2. " + arabic + " item in an English list", "| " + arabic + " | b |\n|---|---|\n| " + arabic + " cell | " + "English cell |",
+		"```\n" + arabic + " code()\n```", arabic + " `inline()`", arabic + " last",
+	}, "\n\n")
+	gate := make(chan struct{})
+	w.Model.Push(upstream.Script{Steps: []upstream.Step{upstream.Text(reply), upstream.Hold(gate), upstream.Text(".")}})
+	p := Open(t, w.Server)
+	p.Session(sid)
+	p.input("#prompt", arabic+" prompt")
+	p.Wait(direction("#prompt", "prompt") + ` === "rtl"`)
+	p.Prompt("")
+	p.WaitText(".transcript", "last")
+	check := func() {
+		t.Helper()
+		for what, want := range map[string]string{
+			"p with English.": "right", "p An English paragraph.": "left", "li item": "right", "blockquote p quote": "right", "h2 heading": "right",
+			"li English item": "left", "li item in an English list": "right", "p last": "right", "p prompt": "right",
+		} {
+			selector, text, _ := strings.Cut(what, " ")
+			if selector == "blockquote" {
+				selector, text = "blockquote p", "quote"
+			}
+			if text == "item" {
+				text = arabic + " item"
+				selector = "li:has(+ li)"
+			}
+			p.Wait(side(".prose "+selector, text) + ` === ` + quote(want))
+		}
+		for what, want := range map[string]string{".prose table": "rtl", ".code code": "ltr", ".prose p > code": "ltr", ".prose ul": "rtl"} {
+			p.Wait(direction(what, "") + " === " + quote(want))
+		}
+	}
+	check()
+	close(gate)
+	p.WaitText(".transcript", "last.")
+	p.Wait(`document.querySelector("button[aria-label='Send prompt']")`)
+	check()
+	p.Wait(direction(".title h1", "title") + ` === "rtl"`)
+	p.Wait(direction(".line-title", "title") + ` === "rtl"`)
+}

@@ -5,6 +5,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+
 	"strata/internal/upstream"
 )
 
@@ -73,4 +76,47 @@ func TestH24ATextHasTheDirectionOfItsLanguage(t *testing.T) {
 	check()
 	p.Wait(direction(".title h1", "title") + ` === "rtl"`)
 	p.Wait(direction(".line-title", "title") + ` === "rtl"`)
+}
+
+// brokenWords is an expression for the words of table cells that are not on one line.
+const brokenWords = `[...document.querySelectorAll(".prose :is(td, th)")].flatMap((cell) => {
+	const walker = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT), broken = [];
+	while (walker.nextNode()) {
+		for (const word of walker.currentNode.data.matchAll(/\S+/g)) {
+			const range = document.createRange();
+			range.setStart(walker.currentNode, word.index);
+			range.setEnd(walker.currentNode, word.index + word[0].length);
+			if (new Set([...range.getClientRects()].map((r) => Math.round(r.top))).size > 1) broken.push(word[0]);
+		}
+	}
+	return broken;
+})`
+
+// No word of a table breaks, at any width: the table scrolls, and the page does not.
+func TestH15WordsOfATableStayWhole(t *testing.T) {
+	w := NewWorld(t)
+	e := w.Editor(t)
+	sid := e.NewSession(w.Home.Project)
+	head := []string{"model", "provider", "maximum", "`cache_write`", "cost", "documentation", "availability", "remarks"}
+	cells := make([]string, len(head))
+	for i := range cells {
+		cells[i] = "considerable differences and `an_identifier_in_code`"
+	}
+	row := func(cells []string) string { return "| " + strings.Join(cells, " | ") + " |\n" }
+	table := row(head) + "|" + strings.Repeat("---|", len(head)) + "\n" + strings.Repeat(row(cells), 3)
+	w.Model.Push(upstream.Script{Steps: upstream.Texts("Compared:\n\n" + table + "\n- a list with\n\n  | a | b |\n  |---|---|\n  | short | cells |\n\nThat is all.")})
+	prompt(t, e, sid, "Compare them")
+	p := Open(t, w.Server)
+	p.Session(sid)
+	p.WaitText(".transcript", "That is all.")
+	for _, width := range []int64{390, 900, 1440, 1920} {
+		p.Run(chromedp.EmulateViewport(width, 900))
+		p.Wait(fmt.Sprintf(`innerWidth === %d && document.querySelectorAll(".prose-table").length === 2`, width))
+		p.Equals(brokenWords, []string{})
+		p.Wait(`(([wide, narrow]) => wide.scrollWidth > wide.clientWidth && narrow.scrollWidth <= narrow.clientWidth)([...document.querySelectorAll(".prose-table")])`)
+		p.Wait(`document.documentElement.scrollWidth <= innerWidth && document.querySelector(".transcript").scrollWidth <= document.querySelector(".transcript").clientWidth`)
+	}
+	p.Run(chromedp.Focus(".prose-table"))
+	p.Type(kb.ArrowRight)
+	p.Wait(`document.querySelector(".prose-table").scrollLeft > 0`)
 }

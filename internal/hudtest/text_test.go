@@ -1,7 +1,11 @@
 package hudtest
 
 import (
+	"errors"
 	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -119,4 +123,65 @@ func TestH15WordsOfATableStayWhole(t *testing.T) {
 	p.Run(chromedp.Focus(".prose-table"))
 	p.Type(kb.ArrowRight)
 	p.Wait(`document.querySelector(".prose-table").scrollLeft > 0`)
+}
+
+// badlyCut is an expression for the cut texts that have more than one line, or whose last letters are not visible.
+const badlyCut = `[...document.querySelectorAll(".cut")].filter((e) => e.getClientRects().length > 0).flatMap((e) => {
+	const box = e.getBoundingClientRect(), walker = document.createTreeWalker(e, NodeFilter.SHOW_TEXT), range = document.createRange();
+	let last;
+	while (walker.nextNode()) last = walker.currentNode;
+	if (!last) return [];
+	range.setStart(last, Math.max(last.length - 4, 0));
+	range.setEnd(last, last.length);
+	const end = range.getBoundingClientRect();
+	const hidden = end.right > box.right + 1 || end.left < box.left - 1;
+	return hidden || box.height > 30 ? [e.className + ": " + e.textContent + " " + [box.left, box.right, end.left, end.right, box.height].map(Math.round)] : [];
+})`
+
+// Long names are on one line, cut in their middle, wherever they are.
+func TestH32LongNamesAreCutInTheMiddle(t *testing.T) {
+	w := newPricedWorld(t)
+	e := w.Editor(t)
+	long := []string{
+		"internal/a_package_with_a_long_name/another_folder_with_a_long_name/and_one_more_folder/scanner_test.go",
+		strings.Repeat("a_name_without_any_folder_", 6) + "end.go",
+		"文件夹/" + strings.Repeat("很长的文件名", 10) + "结束.md",
+		"short.go",
+	}
+	folder := filepath.Join(w.Home.Project, strings.Repeat("a folder with a long name ", 5), "project")
+	var links []any
+	for _, name := range long {
+		path := filepath.Join(folder, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte("package x\n"), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		links = append(links, map[string]any{"type": "resource_link", "name": name, "uri": (&url.URL{Scheme: "file", Path: path}).String()})
+	}
+	sid := e.NewSession(folder)
+	turn := e.StartWith(sid, append([]any{map[string]any{"type": "text", "text": "Look"}}, links...), "")
+	if _, err := turn.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	p := Open(t, w.Server)
+	p.Session(sid)
+	p.Equals(`[...document.querySelectorAll(".transcript .chip .cut")].map((e) => e.textContent)`, long)
+	for _, width := range []int64{390, 900, 1440, 1920} {
+		p.Run(chromedp.EmulateViewport(width, 1000))
+		p.Session(sid)
+		p.Wait(fmt.Sprintf(`innerWidth === %d && document.querySelector(".title-path .cut")?.textContent.endsWith("/project")`, width))
+		for tab, shown := range map[string]string{"files": "[data-file]", "tiers": "[data-item]", "workspace": "[data-known]"} {
+			p.Tab(sid, tab)
+			for _, name := range long {
+				p.Wait(fmt.Sprintf(`[...document.querySelectorAll(%s)].some((e) => e.textContent.includes(%s))`, quote(shown), quote(name)))
+			}
+			p.Equals(badlyCut, []string{})
+		}
+	}
+	p.Wait(`[...document.querySelectorAll(".known .cut-start")].some((e) => e.scrollWidth > e.clientWidth)`) // else nothing is tested
+
+	// A filter marks its letters at both ends.
+	p.Tab(sid, "files")
+	p.Type("f")
+	p.Type("onescannergo")
+	p.Wait(`document.querySelectorAll("[data-file]").length === 1 && document.querySelector("[data-file] .cut-start mark") && document.querySelector("[data-file] .cut > mark")`)
 }

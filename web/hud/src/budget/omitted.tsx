@@ -3,6 +3,7 @@ import { useState } from "preact/hooks";
 import { plural, sentence } from "../text/format.ts";
 import { reasonText } from "../text/reasons.ts";
 import { TokenCount, Tokens } from "../ui/controls.tsx";
+import { Cut } from "../ui/cut.tsx";
 import { byReason } from "./omitted.ts";
 
 /** Number of items of a reason that are listed at first. */
@@ -29,7 +30,7 @@ function Group({ group }: { group: ReturnType<typeof byReason>[number] }) {
       <ul class="lines">
         {shown.map((l) => (
           <li key={l.key} class="entry" data-omitted={l.key}>
-            <code class="entry-key" title={l.key}>{l.key}</code>
+            <code class="entry-key cut" title={l.key}><Cut text={l.key} /></code>
             {(l.count ?? 1) > 1 && <span class="quiet">{plural(l.count ?? 1, "message")}</span>}
             {l.tokens !== undefined && <span class="entry-number"><Tokens n={l.tokens} /></span>}
           </li>

@@ -1,6 +1,7 @@
 import { useMemo, useState } from "preact/hooks";
 import type { SessionView } from "../store/session.ts";
 import { Progress, Tokens } from "../ui/controls.tsx";
+import { Cut } from "../ui/cut.tsx";
 import { Shown, useFetched } from "../ui/fetched.tsx";
 import { Filter } from "../ui/filter.tsx";
 import { Icon } from "../ui/icons.tsx";
@@ -50,7 +51,7 @@ function Line({ view, row, filter }: { view: SessionView; row: FilesRow; filter:
     case "document":
       return <DocumentRow view={view} document={row.document} unused={row.unused} filter={filter} />;
     case "removed":
-      return <div class="entry" role="listitem" data-removed={row.path}><code class="entry-key" title={row.path}>{row.path}</code><span class="entry-number"><Tokens n={row.tokens} /></span></div>;
+      return <div class="entry" role="listitem" data-removed={row.path}><code class="entry-key cut" title={row.path}><Cut text={row.path} /></code><span class="entry-number"><Tokens n={row.tokens} /></span></div>;
     case "none":
       return <p class="quiet none">{row.text}</p>;
   }

@@ -8,6 +8,7 @@ import { discard, rename } from "../store/sessions.ts";
 import { failed, toast } from "../store/toasts.ts";
 import { exportSession } from "../store/transfer.ts";
 import { IconButton } from "../ui/controls.tsx";
+import { Cut } from "../ui/cut.tsx";
 
 /** The title of the open session, editable in place, and the actions on the session. */
 export function TitleBar({ view }: { view: SessionView }) {
@@ -29,10 +30,10 @@ export function TitleBar({ view }: { view: SessionView }) {
     <header class="title-bar">
       <div class="title">
         {naming ? <TitleField view={view} title={view.title.value} onDone={() => setNaming(false)} /> : <h1 dir="auto" onDblClick={() => setNaming(true)}>{title}</h1>}
-        <p class="title-path" title={view.cwd.value}>
+        <p class="title-path">
           {view.compacting.value !== "" && <span class="title-state">compacting</span>}
           {view.running.value && <span class="title-state">{questionsOf(view.id).length > 0 ? "needs permission" : "replying"}</span>}
-          {view.cwd.value}
+          <bdi class="cut" title={view.cwd.value}><Cut text={view.cwd.value} /></bdi>
         </p>
       </div>
       <div class="title-actions">

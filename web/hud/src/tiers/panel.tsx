@@ -3,6 +3,7 @@ import { useMemo, useState } from "preact/hooks";
 import type { SessionView } from "../store/session.ts";
 import { count, plural, tokens } from "../text/format.ts";
 import { Progress, TokenCount, Tokens } from "../ui/controls.tsx";
+import { Cut } from "../ui/cut.tsx";
 import { Shown, useFetched } from "../ui/fetched.tsx";
 import { Filter, Hit } from "../ui/filter.tsx";
 import { Icon } from "../ui/icons.tsx";
@@ -87,7 +88,7 @@ function Line({ row, filter, onTier, onOutlines, onChanges }: LineProps) {
     case "change":
       return (
         <div class="entry two" role="listitem" data-change={row.change.key}>
-          <code class="entry-key" title={row.change.key}>{row.change.key}</code>
+          <code class="entry-key cut" title={row.change.key}><Cut text={row.change.key} /></code>
           <span class="entry-more quiet">{stepOf(row.change)}{row.change.reason && row.change.reason !== "new" && `: ${row.change.reason}`}</span>
         </div>
       );
@@ -152,7 +153,7 @@ function Item({ row, filter }: { row: Extract<TierRow, { kind: "item" }>; filter
 }
 
 function Key({ of, filter }: { of: TierItem; filter: string }) {
-  return <code class="entry-key" title={of.key}><Hit text={of.key} filter={filter} /></code>;
+  return <code class="entry-key cut" title={of.key}><Cut text={of.key} filter={filter} /></code>;
 }
 
 function Leaves({ item }: { item: TierItem }) {

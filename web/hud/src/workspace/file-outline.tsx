@@ -8,6 +8,7 @@ import type { SessionView } from "../store/session.ts";
 import type { Chosen } from "../store/workspace-search.ts";
 import { count } from "../text/format.ts";
 import { Progress, TokenCount } from "../ui/controls.tsx";
+import { Cut } from "../ui/cut.tsx";
 import { Shown, useFetched } from "../ui/fetched.tsx";
 import { VirtualList } from "../ui/virtual-list.tsx";
 import { keyOfLine, outlineRows, type OutlineRow } from "./rows.ts";
@@ -33,7 +34,7 @@ export function FileOutline({ view, chosen }: { view: SessionView; chosen: Chose
     <div class="column" onKeyDown={(e) => { if (e.key === "Escape") { e.stopPropagation(); back(); } }}>
       <header class="panel-head">
         <div class="one-line file-title">
-          <h2 ref={heading} tabIndex={-1}><code>{path}</code></h2>
+          <h2 ref={heading} tabIndex={-1}><code class="cut" title={path}><Cut text={path} /></code></h2>
           <button type="button" class="button small" onClick={back}>{view.workspace.query.value.trim() === "" ? "Show files" : "Show results"}</button>
         </div>
         {outline && files && <Standing view={view} outline={outline} file={files.find((f) => f.path === outline.path)} />}

@@ -33,7 +33,7 @@ function Filled({ view, budget, breakdown }: { view: SessionView; budget: Budget
       <Bar budget={budget} parts={parts} pointed={pointed} point={point} />
       <Table budget={budget} breakdown={breakdown} parts={parts} pointed={pointed} point={point} />
       <Shares budget={budget} />
-      <Omitted leftOut={breakdown.leftOut} />
+      <Omitted view={view} leftOut={breakdown.leftOut} />
       <Request view={view} />
     </>
   );

@@ -101,3 +101,37 @@ func TestH03OmittedItemsAreNamedByTheirWords(t *testing.T) {
 	p.WaitText("[data-omitted]", "Question")
 	p.Equals(rawIDs, []string{})
 }
+
+// Hits are plain text with the matches marked, also where the text is Markdown.
+func TestH05SearchHitsArePlainText(t *testing.T) {
+	w := NewWorld(t)
+	e := w.Editor(t)
+	sid := e.NewSession(w.Home.Project)
+	texts := map[string]string{
+		"Use **zebras** and *not* `horses` here":                              "Use zebras and not horses here",
+		"## Heading of zebras\n\n- the first\n- the second\n\n> quoted":       "Heading of zebras the first the second quoted",
+		"Run it:\n\n```go\nfunc zebras(a *int) int { return 2 * *a }\n```\n":  "Run it: func zebras(a *int) int { return 2 * *a }",
+		"See [the zebras](https://example.org/x) or ![a picture](p.png) soon": "See the zebras or a picture soon",
+		"| zebras | b |\n|---|:--:|\n| 1 | 2 |":                               "zebras | b 1 | 2",
+		"snake_case_zebras __init__ and 2 * 3 * 4, a**b, **kwargs zebras":     "snake_case_zebras __init__ and 2 * 3 * 4, a**b, **kwargs zebras",
+		"Say ~~old~~ ***very new*** zebras":                                   "Say old very new zebras",
+	}
+	var messages []any
+	var want []string
+	for text, plain := range texts {
+		messages = append(messages, map[string]any{"role": "user", "content": text})
+		want = append(want, "You: "+plain)
+	}
+	slices.Sort(want)
+	ask[any](t, e, "_strata/history/append", sid, map[string]any{"messages": messages})
+	p := Open(t, w.Server)
+	p.input("#search", "zebras")
+	p.Equals(`[...document.querySelectorAll(".hit-text")].map((e) => e.textContent.replace(/\s+/g, " ").trim()).sort()`, want)
+	p.Wait(`[...document.querySelectorAll(".hit-text")].every((e) => [...e.querySelectorAll("mark")].some((m) => /zebras/.test(m.textContent)))`)
+
+	// The folded line of a message, and its name in the list of items, are plain too.
+	ask[any](t, e, "_strata/history/clear", sid, nil)
+	p.Session(sid)
+	p.WaitText(".folded-text", "Use zebras and not horses here")
+	p.Equals(`[...document.querySelectorAll(".folded-text")].filter((e) => /\*\*|~~|#|\x60/.test(e.innerText) && !e.innerText.includes("a**b")).length`, 0)
+}

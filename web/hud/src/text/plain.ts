@@ -8,8 +8,9 @@ const syntax: readonly RegExp[] = [
   /^ {0,3}\|?(?: *:?-{3,}:? *\|)+[ :|-]*(?:\n|$)/gm, // the line below the head of a table
   /^ {0,3}(?:#{1,6}|>|[-*+]|\|)[ \t]+/gm,
   /(?<=\s)#{2,6} +/g, // of a heading whose line feed became a space
-  /!?\[(?<kept>[^\][\n]*)\]\([^()\s]*(?:\s"[^"\n]*")?\)/g,
-  /(?<![\w*])(?:\*{1,3}|~~)(?=[^\s*~])|(?<=[^\s*~])(?:\*{1,3}|~~)(?![\w*])/g,
+  /!?\[(?<kept>[^\][\n]*)\]\([^()\s]*(?:\s"[^"\n]*")?\)/dg,
+  /(?<![\w*~])(?<mark>\*{1,3}|~~)(?<kept>[^\s*~](?:[^*~\n]*[^\s*~])?)\k<mark>(?![\w*~])/dg,
+  /(?<!\S)\*\*(?=\p{Lu})|(?<=[\p{L}\d.!?:)])\*\*(?=[\s.,;:!?)]|$)/gu, // half of a pair: a snippet starts or ends inside of it
   /`+/g,
   /[ \t]\|[ \t]*$/gm,
 ];
@@ -20,12 +21,9 @@ export function markup(text: string): Range[] {
   for (const pattern of syntax) {
     for (const match of text.matchAll(pattern)) {
       const [start, end] = [match.index, match.index + match[0].length];
-      const kept = match.groups?.["kept"];
-      if (kept === undefined) found.push([start, end]);
-      else {
-        const from = text.indexOf("[", start) + 1;
-        found.push([start, from], [from + kept.length, end]);
-      }
+      const kept = match.indices?.groups?.["kept"];
+      if (kept) found.push([start, kept[0]], [kept[1], end]);
+      else found.push([start, end]);
     }
   }
   found.sort((a, b) => a[0] - b[0] || b[1] - a[1]);

@@ -354,6 +354,9 @@ func TestManyItemsAreWindowed(t *testing.T) {
 	})()`, strings.ReplaceAll(quote(newest), `"`, `'`)))
 }
 
+// openedCalls is an expression for the rows of the calls, after it has opened all of them.
+const openedCalls = `(document.querySelectorAll(".call-number[aria-expanded=false]").forEach((b) => b.click()), [...document.querySelectorAll("tr[data-call]")])`
+
 func TestCostIsTheUsageLog(t *testing.T) {
 	w := newPricedWorld(t)
 	e := w.Editor(t)
@@ -386,12 +389,12 @@ func TestCostIsTheUsageLog(t *testing.T) {
 		var rows [][]string
 		for _, c := range slices.Backward(u.Calls) {
 			row := []string{c.CallID, c.Purpose}
-			for _, n := range []int{c.CacheRead, c.ExpectedCacheRead, c.CacheWrite, c.Input, c.Output} {
+			for _, n := range []int{c.Input + c.CacheRead + c.CacheWrite, c.Output, c.CacheRead, c.ExpectedCacheRead, c.CacheWrite, c.Input} {
 				row = append(row, fmt.Sprint(n))
 			}
 			rows = append(rows, row)
 		}
-		p.Equals(`[...document.querySelectorAll("tr[data-call]")].map((r) => [r.dataset.call, r.cells[1].innerText, ...[...r.querySelectorAll(".tokens")].map((e) => e.title.replace(/,| tokens?/g, ""))])`, rows)
+		p.Equals(openedCalls+`.map((r) => [r.dataset.call, r.cells[1].innerText, ...[...r.querySelectorAll(".tokens"), ...(r.nextElementSibling?.querySelectorAll(".tokens") ?? [])].map((e) => e.title.replace(/,| tokens?/g, ""))])`, rows)
 		return u
 	}
 	u := isThat()
@@ -408,13 +411,12 @@ func TestCostIsTheUsageLog(t *testing.T) {
 	isThat()
 }
 
-func TestManyCallsComeInPages(t *testing.T) {
-	w := newPricedWorld(t)
-	e := w.Editor(t)
+// importCalls imports a session with calls and returns its id.
+func importCalls(t *testing.T, w *World, e *testclient.Editor, many int) string {
+	t.Helper()
 	lines := []any{map[string]any{"type": "header", "header": map[string]any{
 		"format": "strata-session", "version": 1, "session": map[string]any{
 			"cwd": w.Home.Project, "title": "Long", "config": map[string]any{}, "createdAt": time.Now(), "updatedAt": time.Now()}}}}
-	const many = 2000
 	for i := range many {
 		lines = append(lines, map[string]any{"type": "call", "call": map[string]any{
 			"id": fmt.Sprint("call_", i), "purpose": "turn", "model": "priced/test", "cost": 0.01, "expected": 900,
@@ -424,9 +426,17 @@ func TestManyCallsComeInPages(t *testing.T) {
 	if err := e.Call("_strata/session/import", map[string]any{"lines": lines, "done": true}, &imported); err != nil {
 		t.Fatal(err)
 	}
+	return imported.SessionID
+}
+
+func TestManyCallsComeInPages(t *testing.T) {
+	w := newPricedWorld(t)
+	e := w.Editor(t)
+	const many = 2000
+	sid := importCalls(t, w, e, many)
 	p := Open(t, w.Server)
-	p.Session(imported.SessionID)
-	p.Tab(imported.SessionID, "cost")
+	p.Session(sid)
+	p.Tab(sid, "cost")
 	p.WaitText(".pager", "2,000 to 1,976 of 2,000")
 	p.Wait(`document.querySelector(".plot canvas")`)
 	for page := 1; page < many/25; page++ {

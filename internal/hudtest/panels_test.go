@@ -85,14 +85,30 @@ func budgetIsThat(t *testing.T, p *Page, e *testclient.Editor, sid string) (budg
 	b := ask[budget](t, e, "_strata/context/budget", sid, nil)
 	d := ask[breakdown](t, e, "_strata/context/breakdown", sid, nil)
 	p.Equals(`[+document.querySelector(".headline-figure")?.dataset.used, +document.querySelector("[data-percent]")?.dataset.percent]`, []int{b.Used, b.PercentUsed})
-	var want []string
+	shares, counted := make(map[string]float64), 0
 	for _, c := range d.Categories {
-		want = append(want, fmt.Sprintf("%s %d", c.Name, c.Tokens))
+		counted += c.Tokens
 	}
-	want = append(want, fmt.Sprint("counted ", d.Used), fmt.Sprint("free ", b.Remaining), fmt.Sprint("reserve ", b.ReservedOutput))
-	slices.Sort(want)
-	p.Equals(data("tr[data-category]:not([data-category=used])", "category", "tokens")+".sort()", want)
+	for _, c := range d.Categories {
+		shares[c.Name] = float64(c.Tokens) * float64(b.Used) / float64(counted)
+	}
+	p.Wait(fmt.Sprintf(`(([shares, all]) => {
+		const of = (name) => Number(all.find((r) => r.dataset.category === name)?.dataset.tokens);
+		const parts = all.map((r) => r.dataset.category).filter((name) => !["used", "free", "reserve"].includes(name));
+		return of("used") === %d && of("free") === %d && of("reserve") === %d && parts.sort().join() === Object.keys(shares).sort().join() &&
+			parts.every((name) => Math.abs(of(name) - shares[name]) <= 1) && parts.reduce((sum, name) => sum + of(name), 0) === of("used");
+	})([%s, [...document.querySelectorAll("tr[data-category]")]])`, b.Used, b.Remaining, b.ReservedOutput, marshal(t, shares)))
 	return b, d
+}
+
+// marshal returns a value as JSON.
+func marshal(t *testing.T, value any) string {
+	t.Helper()
+	raw, err := json.Marshal(value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(raw)
 }
 
 func TestBudgetIsWhatTheServerSays(t *testing.T) {
@@ -117,9 +133,9 @@ func TestBudgetIsWhatTheServerSays(t *testing.T) {
 		p.Wait(fmt.Sprintf(`document.querySelector("tr.pointed")?.dataset.category === %s`, quote(part)))
 	}
 	p.WaitText(".parts-now", "8,000 tokens")
-	title := Eval[string](p, `document.querySelector("tr[data-category=counted] .tokens").title`)
-	if counted := ask[breakdown](t, e, "_strata/context/breakdown", sid, nil).Used; strings.ReplaceAll(title, ",", "") != fmt.Sprintf("%d tokens", counted) {
-		t.Errorf("the exact number is shown as %q, want %d", title, counted)
+	title := Eval[string](p, `document.querySelector("tr[data-category=used] .tokens").title`)
+	if used := ask[budget](t, e, "_strata/context/budget", sid, nil).Used; strings.ReplaceAll(title, ",", "") != fmt.Sprintf("%d tokens", used) {
+		t.Errorf("the exact number is shown as %q, want %d", title, used)
 	}
 }
 

@@ -37,3 +37,23 @@ func TestH07TheTableOfCallsFits(t *testing.T) {
 	p.Wait(`document.querySelectorAll(".call-details").length === 25`)
 	p.WaitText(".call-details", "Without cache")
 }
+
+// A budget has one number for each category, as the provider counts. They add up to the use of the window in the headline; the
+// factor is named once, below.
+func TestH08OneNumberForEachCategory(t *testing.T) {
+	w := newPricedWorld(t)
+	e := w.Editor(t)
+	sid := richSession(t, w, e)
+	p := Open(t, w.Server)
+	p.Session(sid)
+	p.Tab(sid, "budget")
+	b, d := budgetIsThat(t, p, e, sid)
+	if b.Used == d.Used {
+		t.Fatal("the provider counts as Strata does")
+	}
+	p.Equals(`document.querySelectorAll(".sum tr").length`, 1)
+	p.WaitText(".panel", fmt.Sprintf("the provider counts %.2f tokens per token counted by Strata", float64(b.Used)/float64(d.Used)))
+	p.Equals(`document.querySelector(".panel").innerText.match(/counted by Strata/g).length`, 1)
+	p.Wait(`document.querySelector("tr[data-category=used] .tokens").title === document.querySelector(".headline-figure .tokens").title`)
+	p.Wait(`[...document.querySelectorAll("[data-part]")].every((e) => e.ariaLabel.includes(document.querySelector("tr[data-category=" + e.dataset.part + "] .tokens").title))`)
+}

@@ -147,15 +147,19 @@ func (r *Runner) context(ctx context.Context, _ commands.Call) (string, error) {
 	return contextText(&budget, &parts), nil
 }
 
-// contextText describes the next request.
+// contextText describes the next request. All tokens are those of the provider: the categories add up to the use.
 func contextText(budget *assembly.Budget, parts *assembly.Breakdown) string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "The next request to %s uses %d of %s (%d %%); free: %d.\n\n",
 		parts.Model, budget.Used, plural.Of(budget.MaxInputTokens, "token"), budget.PercentUsed, budget.Remaining)
+	counted, used := 0, 0
 	for _, c := range parts.Categories {
+		counted += c.Tokens
+		to := budget.Used * counted / max(parts.Used, 1)
 		if c.Tokens > 0 {
-			fmt.Fprintf(&text, "- %s: %d\n", c.Name, c.Tokens)
+			fmt.Fprintf(&text, "- %s: %d\n", c.Name, to-used)
 		}
+		used = to
 	}
 	if budget.Warning != "" {
 		fmt.Fprintf(&text, "\nWarning: %s.\n", budget.Warning)

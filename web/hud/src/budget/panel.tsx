@@ -65,19 +65,19 @@ interface PartsProps {
 
 function Bar({ budget, parts, pointed, point }: PartsProps) {
   const length = barLength(budget, parts);
-  const shown = parts.filter((p) => p.share > 0);
+  const shown = parts.filter((p) => p.tokens > 0);
   const now = parts.find((p) => p.name === pointed);
   return (
     <>
       <div class="parts" role="group" aria-label="Context window by category" onMouseLeave={() => point("")}>
         {shown.map((p) => (
-          <button key={p.name} type="button" class={`part part-${p.name}`} style={{ flexGrow: p.share / length }} data-part={p.name}
-            aria-label={`${p.title}: ${plural(Math.round(p.tokens), "token")}, ${percent(p.share, budget.maxInputTokens)} of the window`}
+          <button key={p.name} type="button" class={`part part-${p.name}`} style={{ flexGrow: p.tokens / length }} data-part={p.name}
+            aria-label={`${p.title}: ${plural(p.tokens, "token")}, ${percent(p.tokens, budget.maxInputTokens)} of the window`}
             onMouseEnter={() => point(p.name)} onFocus={() => point(p.name)} onBlur={() => point("")} />
         ))}
       </div>
       <p class="parts-now" aria-hidden="true">
-        {now ? <>{now.title} <span class="quiet">{plural(Math.round(now.tokens), "token")}, {percent(now.share, budget.maxInputTokens)}</span></>
+        {now ? <>{now.title} <span class="quiet">{plural(now.tokens, "token")}, {percent(now.tokens, budget.maxInputTokens)}</span></>
           : <span class="quiet">Input limit <Tokens n={room(budget)} />, <Tokens n={budget.remaining} /> free</span>}
       </p>
     </>
@@ -86,13 +86,12 @@ function Bar({ budget, parts, pointed, point }: PartsProps) {
 
 function Table({ budget, breakdown, parts, pointed, point }: PartsProps & { breakdown: Breakdown }) {
   const scale = ratio(budget, breakdown);
-  const differs = Math.abs(scale - 1) > 0.005;
   const row = (p: Part) => (
     <tr key={p.name} class={p.name === pointed ? "pointed" : ""} data-category={p.name} data-tokens={p.tokens}
       onMouseEnter={() => point(p.name)} onMouseLeave={() => point("")}>
       <th scope="row"><span class={`swatch part-${p.name}`} aria-hidden="true" />{p.title}</th>
       <td class="number"><Tokens n={p.tokens} /></td>
-      <td class="number">{percent(p.share, budget.maxInputTokens)}</td>
+      <td class="number">{percent(p.tokens, budget.maxInputTokens)}</td>
     </tr>
   );
   const contents = parts.filter((p) => p.name !== "free" && p.name !== "reserve");
@@ -103,18 +102,11 @@ function Table({ budget, breakdown, parts, pointed, point }: PartsProps & { brea
         <thead><tr><th scope="col">Category</th><th scope="col" class="number">Tokens</th><th scope="col" class="number">Of the window</th></tr></thead>
         <tbody>{contents.map(row)}</tbody>
         <tbody class="sum">
-          <tr data-category="counted" data-tokens={breakdown.used}>
-            <th scope="row">{differs ? "Total, counted by Strata" : "Total"}</th>
-            <td class="number"><Tokens n={breakdown.used} /></td>
-            <td class="number">{differs ? "" : percent(budget.used, budget.maxInputTokens)}</td>
+          <tr data-category="used" data-tokens={budget.used}>
+            <th scope="row">Total</th>
+            <td class="number"><Tokens n={budget.used} /></td>
+            <td class="number">{percent(budget.used, budget.maxInputTokens)}</td>
           </tr>
-          {differs && (
-            <tr data-category="used" data-tokens={budget.used}>
-              <th scope="row">Total, counted by the provider</th>
-              <td class="number"><Tokens n={budget.used} /></td>
-              <td class="number">{percent(budget.used, budget.maxInputTokens)}</td>
-            </tr>
-          )}
         </tbody>
         <tbody>{parts.filter((p) => p.name === "free" || p.name === "reserve").map(row)}</tbody>
       </table>

@@ -1,11 +1,18 @@
 package hudtest
 
 import (
+	"context"
 	"fmt"
+	"strings"
 	"testing"
 
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
+
+	"strata/internal/binary"
+	"strata/internal/upstream"
 )
 
 // wider is an expression for the tables and boxes of the panel that are wider than it.
@@ -56,4 +63,86 @@ func TestH08OneNumberForEachCategory(t *testing.T) {
 	p.Equals(`document.querySelector(".panel").innerText.match(/counted by Strata/g).length`, 1)
 	p.Wait(`document.querySelector("tr[data-category=used] .tokens").title === document.querySelector(".headline-figure .tokens").title`)
 	p.Wait(`[...document.querySelectorAll("[data-part]")].every((e) => e.ariaLabel.includes(document.querySelector("tr[data-category=" + e.dataset.part + "] .tokens").title))`)
+}
+
+// recordTexts records the texts that are drawn on canvases.
+const recordTexts = `{
+	window.drawn = [];
+	const { fillText } = CanvasRenderingContext2D.prototype;
+	CanvasRenderingContext2D.prototype.fillText = function (text, ...where) { window.drawn.push(text); return fillText.call(this, text, ...where); };
+	const { clearRect } = CanvasRenderingContext2D.prototype;
+	CanvasRenderingContext2D.prototype.clearRect = function (...where) { window.drawn = []; return clearRect.apply(this, where); };
+}`
+
+// The axis of the plot names calls that there are, and the panel knows of the call that runs.
+func TestH27ThePlotNamesOnlyCallsThatWereMade(t *testing.T) {
+	w := newPricedWorld(t)
+	e := w.Editor(t)
+	sid := e.NewSession(w.Home.Project)
+	p := Open(t, w.Server)
+	p.Run(chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
+		_, err := cdp.Call(ctx, target, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: recordTexts})
+		return err
+	}), chromedp.Reload())
+	p.Session(sid)
+	p.Tab(sid, "cost")
+	p.WaitText(".panel", "No model calls yet")
+	gate := make(chan struct{})
+	w.Model.Push(upstream.Script{Steps: []upstream.Step{upstream.Text("Half"), upstream.Hold(gate), upstream.Text(" and half")}})
+	turn := e.Start(sid, "Hello")
+	p.WaitText(".panel", "The first model call is running")
+	close(gate)
+	if _, err := turn.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	p.Wait(`document.querySelector(".plot canvas")`)
+	calls := `window.drawn.filter((text) => /^\d+$/.test(text) && Number(text) > 0 && Number(text) < 10)`
+	p.Equals(calls, []string{"1"})
+	prompt(t, e, sid, "Once more.")
+	p.Equals(calls, []string{"1", "2"})
+}
+
+// Nothing is more than whole: what exceeds a share or a trigger says so in words.
+func TestH27NoShareIsMoreThanWhole(t *testing.T) {
+	w := newPricedWorld(t, "compaction: {enabled: false}\n")
+	e := w.Editor(t)
+	sid := e.NewSession(w.Home.Project)
+	ask[any](t, e, "session/set_config_option", sid, map[string]any{"configId": "profile", "value": "phased"})
+	ask[any](t, e, "_strata/documents/set", sid, map[string]any{"name": "design", "text": strings.Repeat("One thing after another. ", 300)})
+	p := Open(t, w.Server)
+	p.Session(sid)
+	p.Tab(sid, "budget")
+	p.WaitText("[data-share=design]", "over by ")
+	p.Wait(`(document.body.innerText.match(/[\d,]+(?= %)/g) ?? []).every((n) => Number(n.replace(",", "")) <= 100)`)
+}
+
+// A session that does not exist has no actions and no inspector.
+func TestH27NoActionsWithoutASession(t *testing.T) {
+	w := NewWorld(t)
+	p := Open(t, w.Server)
+	for _, width := range []int64{390, 1440} {
+		p.Run(chromedp.EmulateViewport(width, 900))
+		Eval[string](p, `location.hash = "#/session/sess_none/tiers"`)
+		p.WaitText("main", "Session not found")
+		p.Equals(`document.querySelectorAll(".title-actions, .tabs, .inspector, #prompt").length`, 0)
+	}
+}
+
+// A number that may be out of date is dimmed and says so; it is not struck out.
+func TestH27AMeterIsNotStruckOut(t *testing.T) {
+	w := NewWorld(t)
+	e := w.Editor(t)
+	sid := e.NewSession(w.Home.Project)
+	p := Open(t, w.Server)
+	p.Session(sid)
+	p.Wait(`document.querySelector(".meter")`)
+	p.Allow("ERR_CONNECTION")
+	p.Allow("WebSocket connection to")
+	w.Kill()
+	p.Wait(`document.querySelector(".meter.stale")?.title.endsWith("not up to date")`)
+	p.Equals(`getComputedStyle(document.querySelector(".meter")).textDecorationLine`, "none")
+	w.Restart(binary.Options{})
+	p.Wait(`!document.querySelector(".meter.stale")`)
+	p.Allow("ERR_CONNECTION")
+	p.Allow("WebSocket connection to")
 }

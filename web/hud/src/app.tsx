@@ -61,6 +61,7 @@ function SessionPage({ view, tab }: { view: SessionView; tab: string }) {
   const chosen = beside ? panelOf(tab) : panels.find((p) => p.id === tab);
   useEffect(() => opened(tab), [tab]);
   const alone = !beside && chosen !== undefined;
+  if (view.phase.value === "missing") return <main class="session" id="main" tabIndex={-1}><div class="session-main"><Conversation view={view} /></div></main>;
   return (
     <main class={beside && panels.length > 0 ? "session with-inspector" : "session"} id="main" tabIndex={-1}>
       <div class="session-main">

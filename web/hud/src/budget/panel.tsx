@@ -1,7 +1,7 @@
 import type { Breakdown, Budget } from "@strata/client";
 import { useState } from "preact/hooks";
 import type { SessionView } from "../store/session.ts";
-import { count, percent, plural } from "../text/format.ts";
+import { percent, plural } from "../text/format.ts";
 import { Progress, TokenCount, Tokens } from "../ui/controls.tsx";
 import { Shown, useFetched } from "../ui/fetched.tsx";
 import { Omitted } from "./omitted.tsx";
@@ -45,7 +45,7 @@ function Head({ budget, breakdown }: { budget: Budget; breakdown: Breakdown }) {
     <header class="headline">
       <p class="headline-figure" data-used={budget.used}><Tokens n={budget.used} /> <span class="quiet">of <TokenCount n={budget.maxInputTokens} /></span></p>
       <p class="headline-words">
-        <span data-percent={budget.percentUsed}>{count(budget.percentUsed)} % of the window</span>
+        <span data-percent={budget.percentUsed}>{percent(budget.used, budget.maxInputTokens)} of the window</span>
         {warning && <span class={warning.bad ? "mark bad" : "mark"} role="status">{warning.text}</span>}
         {budget.needsCompaction && <span class="mark">Compaction due</span>}
       </p>

@@ -27,8 +27,8 @@ export function CostPanel({ view }: { view: SessionView }) {
       <Shown of={view.usage}>
         {!usage && view.usage.failure.value === "" && <Progress value={undefined} label="Loading the calls" />}
         {usage && usage.totals.calls === 0 && (
-          <Empty title="No model calls yet">
-            <p>Send a prompt to see the cache reads, cache writes and cost of each call.</p>
+          <Empty title={view.running.value ? "The first model call is running" : "No model calls yet"}>
+            <p>{view.running.value ? "Its cache reads, cache writes and cost appear here when it ends." : "Send a prompt to see the cache reads, cache writes and cost of each call."}</p>
           </Empty>
         )}
         {usage && usage.totals.calls > 0 && (

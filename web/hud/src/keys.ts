@@ -1,5 +1,5 @@
 import { dialog } from "./dialogs.ts";
-import { panels } from "./panels.ts";
+import { panelOf, panels } from "./panels.ts";
 import { go, route, sessionAddress } from "./routes.ts";
 import { lineKeys, sendKeys } from "./ui/sending.ts";
 
@@ -98,7 +98,7 @@ function stepIn(selector: string, step: number): void | false {
 function tab(step: number): void | false {
   const here = route.peek();
   if (here.page !== "session" || panels.length === 0) return false;
-  const now = Math.max(panels.findIndex((p) => p.id === here.tab), 0);
+  const now = panels.findIndex((p) => p === panelOf(here.tab));
   const next = panels[(now + step + panels.length) % panels.length];
   if (next) go(sessionAddress(here.id, next.id, here.at));
 }

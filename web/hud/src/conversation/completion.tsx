@@ -1,6 +1,7 @@
 import type { RefObject } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { SessionView } from "../store/session.ts";
+import { Cut } from "../ui/cut.tsx";
 import { commandChoices, pathChoices, placeAt, type Choice } from "./completing.ts";
 import { useFoundPaths } from "./found-paths.ts";
 
@@ -121,7 +122,7 @@ export function CompletionList({ completion }: { completion: Completion }) {
         {choices.map((choice, i) => (
           <li key={choice.text} ref={i === chosen ? marked : null} id={`completion-${i}`} role="option" aria-selected={i === chosen}
             onMouseDown={(e) => { e.preventDefault(); take(choice); }}>
-            {choice.command ? <><code>/{choice.command.name}</code> {choice.command.input?.hint} <span class="quiet">{choice.command.description}</span></> : choice.path}
+            {choice.command ? <><code>/{choice.command.name}</code> {choice.command.input?.hint} <span class="quiet">{choice.command.description}</span></> : <bdi class="cut" title={choice.path}><Cut text={choice.path ?? ""} /></bdi>}
           </li>
         ))}
       </ul>

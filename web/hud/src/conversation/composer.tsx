@@ -5,8 +5,9 @@ import { EMPTY, MAX_FILES, attachmentsOf, canBeSent, contentOf, contentSize, dra
 import { MAX_QUEUED, queueOf, type Queued } from "../store/prompt-queue.ts";
 import type { SessionView } from "../store/session.ts";
 import { failed, reason, toast } from "../store/toasts.ts";
-import { bytes, count, fileURI, short } from "../text/format.ts";
+import { bytes, count, fileURI, plural, short } from "../text/format.ts";
 import { PutBack } from "../review/put-back.tsx";
+import { Cut } from "../ui/cut.tsx";
 import { IconButton } from "../ui/controls.tsx";
 import { useFetched } from "../ui/fetched.tsx";
 import { Icon } from "../ui/icons.tsx";
@@ -28,7 +29,7 @@ function Meter({ view }: { view: SessionView }) {
   const budget = useFetched(view.budget);
   if (!budget) return null;
   const stale = view.budget.stale.value || view.budget.failure.value !== "";
-  const label = `${count(budget.used)} of ${count(budget.maxInputTokens)} tokens${stale ? ", not up to date" : ""}`;
+  const label = `${count(budget.used)} of ${plural(budget.maxInputTokens, "token")}${stale ? ", not up to date" : ""}`;
   const classes = `meter${stale ? " stale" : ""}${budget.percentUsed >= NEARLY_FULL ? " full" : ""}`;
   return (
     <span class={classes} title={label} data-used={budget.used}>
@@ -184,14 +185,14 @@ export function Composer({ view }: { view: SessionView }) {
           {files.map((f, i) => (
             <li key={i} class="chip">
               {f.block.type === "image" ? <img class="thumb" alt="" src={`data:${f.block.mimeType};base64,${f.block.data}`} /> : <Icon name="file" />}
-              {f.name}
+              <bdi class="cut" title={f.name}><Cut text={f.name} /></bdi>
               <IconButton icon="close" label={`Remove ${f.name}`} onClick={() => { change((now) => ({ ...now, files: now.files.filter((g) => g !== f) })); box.current?.focus(); }} />
             </li>
           ))}
         </ul>
       )}
       <CompletionList completion={completion} />
-      <textarea ref={box} id="prompt" rows={1} value={text} placeholder="Ask, or type @ to attach a file" aria-label="Prompt" {...completes(completion)}
+      <textarea ref={box} id="prompt" dir="auto" rows={1} value={text} placeholder="Ask, or type @ to attach a file" aria-label="Prompt" {...completes(completion)}
         onInput={(e) => { const { value } = e.currentTarget; change((now) => ({ ...now, text: value })); completion.typed(e.currentTarget.value, e.currentTarget.selectionStart); }}
         onKeyDown={keys} onKeyUp={(e) => completion.moved(e.currentTarget.selectionStart)}
         onClick={(e) => completion.moved(e.currentTarget.selectionStart)} onBlur={completion.close} onPaste={paste} />

@@ -95,22 +95,24 @@ function Transcript({ view }: { view: SessionView }) {
   return (
     <div class="transcript-frame">
       {transcript.loading.value !== "" && <Progress value={undefined} label="Loading messages" />}
-      <VirtualList class="transcript" role="log" label="Conversation" sticky toEnd={prompted} rows={rows} estimate={estimate} target={jump ?? target}
-        draw={(row: Row) => <RowView row={row} view={view} toggle={toggle} marked={markedEntry !== undefined && isOf(row, markedEntry)} />}
-        onNearTop={() => void transcript.loadOlder().catch(failed("Cannot load older messages"))}
-        onNearEnd={() => void transcript.loadNewer().catch(failed("Cannot load newer messages"))}
-        onEnd={setAtEnd} />
+      <div class="transcript-window">
+        <VirtualList class="transcript" role="log" label="Conversation" sticky toEnd={prompted} rows={rows} estimate={estimate} target={jump ?? target}
+          draw={(row: Row) => <RowView row={row} view={view} toggle={toggle} marked={markedEntry !== undefined && isOf(row, markedEntry)} />}
+          onNearTop={() => void transcript.loadOlder().catch(failed("Cannot load older messages"))}
+          onNearEnd={() => void transcript.loadNewer().catch(failed("Cannot load newer messages"))}
+          onEnd={setAtEnd} />
+        {(newer || !atEnd) && (
+          <button type="button" class="to-end" aria-label="Go to newest message" title="Go to newest message"
+            onClick={() => {
+              leaveMessage(view);
+              void transcript.showNewest().catch(failed("Cannot load the newest messages")).then(scrollToEnd);
+            }}>
+            <Icon name="down" />
+          </button>
+        )}
+      </div>
       <Questions view={view} rows={rows} atEnd={atEnd} onShow={(key) => setJump({ key })} />
       <TurnStatus view={view} />
-      {(newer || !atEnd) && (
-        <button type="button" class="to-end" aria-label="Go to newest message" title="Go to newest message"
-          onClick={() => {
-            leaveMessage(view);
-            void transcript.showNewest().catch(failed("Cannot load the newest messages")).then(scrollToEnd);
-          }}>
-          <Icon name="down" />
-        </button>
-      )}
     </div>
   );
 }

@@ -2,6 +2,7 @@ import type { TargetedKeyboardEvent } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { SessionView } from "../store/session.ts";
 import { isComposing } from "../ui/sending.ts";
+import { Cut } from "../ui/cut.tsx";
 import { useFoundPaths } from "./found-paths.ts";
 
 interface PickerProps {
@@ -37,7 +38,7 @@ export function FilePicker({ view, onPick, onClose }: PickerProps) {
       <ul class="picker-list" role="listbox" id="picker-list" aria-label="Files">
         {paths.map((path, i) => (
           <li key={path} id={`picked-${i}`} role="option" aria-selected={i === chosen} onMouseDown={(e) => { e.preventDefault(); onPick(path); }}>
-            {path}
+            <bdi class="cut" title={path}><Cut text={path} /></bdi>
           </li>
         ))}
         {answered !== undefined && paths.length === 0 && problem === "" && <li class="quiet">No matching files</li>}

@@ -35,7 +35,7 @@ function rowBody(row: Exclude<Row, { kind: "summary" }>, view: SessionView, togg
     case "thinking":
       return <Thinking row={row} toggle={toggle} />;
     case "thought":
-      return <p class="thought">{row.segment.text}</p>;
+      return <p class="thought" dir="auto">{row.segment.text}</p>;
     case "segment":
       return <SegmentView segment={row.segment} all={row.all} at={row.at} />;
     case "tail":
@@ -130,7 +130,7 @@ function Folded({ entry, toggle }: { entry: Entry; toggle: Toggle }) {
     <div class="folded-line" tabIndex={-1} data-message={entry.message.id}>
       <Visibility entry={entry} toggle={toggle} open={false} />
       <span class="who">{author(entry)}</span>
-      <span class="folded-text">{firstLine(entry.message)}</span>
+      <span class="folded-text" dir="auto">{firstLine(entry.message)}</span>
     </div>
   );
 }
@@ -153,7 +153,7 @@ function Patched({ row, toggle }: { row: Extract<Row, { kind: "patched" }>; togg
           Show or hide original
         </button>
       </p>
-      <p class="patched-text">{row.text}</p>
+      <p class="patched-text" dir="auto">{row.text}</p>
     </div>
   );
 }
@@ -164,7 +164,7 @@ function SummaryRow({ summary }: { summary: Summary }) {
       <p class="summary-head">
         Summary of {plural(summary.messages, "message")} <span class="quiet">{plural(summary.tokens, "token")}, sent instead</span>
       </p>
-      <p class="summary-text">{summary.text}</p>
+      <p class="summary-text" dir="auto">{summary.text}</p>
     </section>
   );
 }

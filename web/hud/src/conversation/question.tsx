@@ -6,7 +6,7 @@ import { sendKeys, sends } from "../ui/sending.ts";
 import { visible } from "../text/visible.ts";
 import { indented, inputOf, oneLine, place } from "./calls.ts";
 import { commandOf } from "./command.ts";
-import { Labeled } from "./content.tsx";
+import { Labeled, Place } from "./content.tsx";
 import { Diffs } from "./diff.tsx";
 import { diffsOf } from "./diffs.ts";
 import { Command } from "./output.tsx";
@@ -31,7 +31,7 @@ export function QuestionView({ question, folder }: { question: Question; folder:
       <p class="question-title"><span>Permission needed</span> <bdi>{command ? "Run a command" : title}</bdi></p>
       {places.length > 0 && (
         <ul class="call-places" aria-label="Locations">
-          {places.map((l, i) => <li key={i}><bdi>{place(l, folder)}</bdi></li>)}
+          {places.map((l, i) => <li key={i}><Place at={place(l, folder)} /></li>)}
         </ul>
       )}
       <Diffs diffs={diffs} folder={folder} />

@@ -4,6 +4,7 @@ import { unanswered } from "../store/unanswered.ts";
 import { failed } from "../store/toasts.ts";
 import { plural } from "../text/format.ts";
 import { reasonText } from "../text/reasons.ts";
+import { ItemName } from "../ui/item-name.tsx";
 
 /** The state of the last turn, below the messages: a retry, omitted items, a failure, or a missing reply. */
 export function TurnStatus({ view }: { view: SessionView }) {
@@ -16,7 +17,7 @@ export function TurnStatus({ view }: { view: SessionView }) {
       {leftOut.length > 0 && (
         <details class="omitted">
           <summary>{plural(leftOut.length, "item")} omitted from the last request</summary>
-          <ul>{leftOut.map((l) => <li key={l.key}><code>{l.key}</code> <span class="quiet">{reasonText(l.reason)}</span></li>)}</ul>
+          <ul>{leftOut.map((l) => <li key={l.key}><ItemName view={view} of={l.key} /> <span class="quiet">{reasonText(l.reason)}</span></li>)}</ul>
         </details>
       )}
       {failure && (

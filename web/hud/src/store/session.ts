@@ -5,6 +5,7 @@ import type {
 } from "@strata/client";
 import { call, client, isOpen, offers } from "./connection.ts";
 import { Fetched } from "./fetched.ts";
+import { Labels } from "./labels.ts";
 import { LiveCalls } from "./live-calls.ts";
 import { Reviews } from "./reviews.ts";
 import type { ShownPlan } from "./tool-calls.ts";
@@ -69,6 +70,8 @@ export class SessionView {
   readonly busy = computed(() => this.running.value !== null || this.sending.value !== null);
   readonly transcript: Transcript;
   readonly calls = new LiveCalls();
+  /** The first words of messages. */
+  readonly labels = new Labels((params) => this.call("_strata/history/list", params, { signal: this.ended.signal }));
   /** The newest plan of the model, null for none. */
   readonly plan = computed(() => this.newPlan.value ?? this.transcript.plan.value);
 
@@ -100,6 +103,7 @@ export class SessionView {
   private readonly handle: SessionHandle;
   private readonly ended = new AbortController();
   private stopConnection: () => void;
+  private stopLabels: () => void;
 
   constructor(readonly id: string) {
     const open = client.peek();
@@ -107,6 +111,7 @@ export class SessionView {
     this.handle = open.session(id);
     this.transcript = new Transcript(id);
     this.stopConnection = this.followConnection();
+    this.stopLabels = effect(() => this.labels.take(this.transcript.entries.value.map((e) => e.message)));
     void this.follow();
   }
 
@@ -114,6 +119,7 @@ export class SessionView {
   close(): void {
     this.ended.abort();
     this.stopConnection();
+    this.stopLabels();
   }
 
   /** call sends a request about this session. */

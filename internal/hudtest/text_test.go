@@ -177,6 +177,7 @@ func TestH32LongNamesAreCutInTheMiddle(t *testing.T) {
 			p.Equals(badlyCut, []string{})
 		}
 	}
+	p.Tab(sid, "workspace")
 	p.Wait(`[...document.querySelectorAll(".known .cut-start")].some((e) => e.scrollWidth > e.clientWidth)`) // else nothing is tested
 
 	// A filter marks its letters at both ends.

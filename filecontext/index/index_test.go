@@ -85,10 +85,10 @@ func TestBoundsAreSaid(t *testing.T) {
 		omits []string
 	}{
 		{"none", Options{}, ",,,,,,,,,", nil},
-		{"size", Options{Limits: filecontext.Limits{FileBytes: 2000}}, ",,,,,,,,,too_large", []string{"1 source files listed by name only: too_large"}},
+		{"size", Options{Limits: filecontext.Limits{FileBytes: 2000}}, ",,,,,,,,,too_large", []string{"1 source file listed by name only: too_large"}},
 		{"total", Options{TotalBytes: 2000}, ",,,,no_room,no_room,no_room,no_room,no_room,no_room", []string{"6 source files listed by name only: no_room"}},
 		{"outlines", Options{OutlineBytes: 60}, ",,no_room,no_room,no_room,no_room,no_room,no_room,no_room,", []string{"7 source files listed by name only: no_room"}},
-		{"files", Options{Files: 4}, ",,,", []string{"7 files beyond the limit of 4 files"}},
+		{"files", Options{Files: 4}, ",,,", []string{"7 files beyond the limit of 4"}},
 		{"visits", Options{Visits: 5}, "", []string{"folders not visited because the workspace has too many entries"}},
 	} {
 		h := acquire(t, registry(t, test.opt), folder)

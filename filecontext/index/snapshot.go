@@ -10,6 +10,7 @@ import (
 
 	"strata/filecontext"
 	"strata/filecontext/outline"
+	"strata/internal/plural"
 )
 
 // State tells what the index has of a file.
@@ -67,20 +68,20 @@ type Status struct {
 // Omissions returns what is missing in the index, one fact each.
 func (s *Status) Omissions() []string {
 	var out []string
-	add := func(n int, format string, args ...any) {
+	add := func(n int, noun, format string, args ...any) {
 		if n > 0 {
-			out = append(out, fmt.Sprintf("%d ", n)+fmt.Sprintf(format, args...))
+			out = append(out, plural.Of(n, noun)+" "+fmt.Sprintf(format, args...))
 		}
 	}
-	add(s.Excess, "files beyond the limit of %d files", s.fileLimit)
-	add(s.Nameless, "files whose names are not valid UTF-8 or too long")
-	add(s.Unreadable, "files or folders that cannot be read")
-	add(s.TooDeep, "folders that are nested too deeply")
+	add(s.Excess, "file", "beyond the limit of %d", s.fileLimit)
+	add(s.Nameless, "file", "with a name that is not valid UTF-8 or too long")
+	add(s.Unreadable, "path", "that cannot be read")
+	add(s.TooDeep, "folder", "nested too deeply")
 	if s.Cut {
 		out = append(out, "folders not visited because the workspace has too many entries")
 	}
 	for _, reason := range sortedReasons(s.NameOnly) {
-		add(s.NameOnly[reason], "source files listed by name only: %s", reason)
+		add(s.NameOnly[reason], "source file", "listed by name only: %s", reason)
 	}
 	return out
 }

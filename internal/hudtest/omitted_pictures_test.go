@@ -78,9 +78,10 @@ func TestEstimatedUsageIsMarked(t *testing.T) {
 	p.Tab(sid, "cost")
 	p.Equals(data("tr[data-call]", "estimated"), []string{"true", ""})
 	figures := func(row string) string {
-		return `[...document.querySelectorAll("tr[data-call]` + row + ` .number:not(.quiet)")].map((c, i) => i === 1 ? "expected" : c.innerText.startsWith("~"))`
+		return openedCalls + `.filter((r) => r.matches("` + row + `")).flatMap((r) => [...r.querySelectorAll(".number"), ...(r.nextElementSibling?.querySelectorAll("dd:has(.tokens), dd:has(span)") ?? [])])
+			.map((c, i) => i === 5 ? "expected" : c.innerText.startsWith("~"))`
 	}
-	p.Equals(figures("[data-estimated]"), []any{true, "expected", true, true, true, true, true, true})
-	p.Equals(figures(":not([data-estimated])"), []any{false, "expected", false, false, false, false, false, false})
-	p.Equals(`[...document.querySelectorAll("tr[data-estimated] [title*='estimated: the provider reported no usage']")].length`, 7)
+	p.Equals(figures("[data-estimated]"), []any{true, true, true, true, true, "expected", true, true, true})
+	p.Equals(figures(":not([data-estimated])"), []any{false, false, false, false, false, "expected", false, false, false})
+	p.Equals(`[...document.querySelectorAll("tr[data-estimated] [title*='estimated: the provider reported no usage'], tr[data-estimated] + .call-details [title*='estimated: the provider reported no usage']")].length`, 8)
 }

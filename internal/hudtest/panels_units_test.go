@@ -27,11 +27,12 @@ func TestFiguresOfThePanels(t *testing.T) {
 			`module.positions("a b", "a-b")`:                         `[0,2]`,
 		},
 		"budget/parts.ts": {
-			`module.partsOf(budget, breakdown).map((q) => q.name + " " + q.tokens + " " + q.share)`:             `["system 10 20","history 90 180","odd 100 200","free 400 400","reserve 200 200"]`,
-			`[0, 400, 600, 720, 800, 801, 1600].map((used) => module.warningOf({...budget, used})?.text ?? "")`: `["","","Filling up","Nearly full","Nearly full","Over the limit by 1 %","Over the limit by 100 %"]`,
-			`module.warningOf({...budget, maxInputTokens: 0, reservedOutput: 0})`:                               `null`,
-			`module.ratio(budget, {...breakdown, used: 0})`:                                                     `1`,
-			`module.barLength({...budget, maxInputTokens: 0}, [])`:                                              `1`,
+			`module.partsOf(budget, breakdown).map((q) => q.name + " " + q.tokens)`:                                   `["system 20","history 180","odd 200","free 400","reserve 200"]`,
+			`[[10, [1, 1, 1]], [0, [3]], [7, []], [5, [0, 0]], [400, [10, 0, 90]]].map((a) => module.scaledTo(...a))`: `[[3,4,3],[0],[],[0,0],[40,0,360]]`,
+			`[0, 400, 600, 720, 800, 801, 1600].map((used) => module.warningOf({...budget, used})?.text ?? "")`:       `["","","Filling up","Nearly full","Nearly full","Over the limit by 1 %","Over the limit by 100 %"]`,
+			`module.warningOf({...budget, maxInputTokens: 0, reservedOutput: 0})`:                                     `null`,
+			`module.ratio(budget, {...breakdown, used: 0})`:                                                           `1`,
+			`module.barLength({...budget, maxInputTokens: 0}, [])`:                                                    `1`,
 		},
 		"budget/omitted.ts": {
 			`module.byReason([{key: "a", reason: "x", tokens: 1}, {key: "b", reason: "y", tokens: 5, count: 3}, {key: "c", reason: "x"}]).map((g) => [g.reason, g.items, g.tokens, g.entries.length])`: `[["y",3,5,1],["x",2,1,2]]`,

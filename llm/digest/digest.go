@@ -2,12 +2,12 @@
 package digest
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 
 	"strata/history"
 	"strata/internal/lazy"
+	"strata/internal/plural"
 )
 
 // The limits of a digest.
@@ -31,31 +31,21 @@ func Lines(c Contents) []string {
 		"The request holds:\n",
 	}
 	for _, s := range []string{
-		plural(c.Tools, "tool"),
-		plural(c.System, "system entry"),
-		plural(c.Context, "context entry"),
-		plural(c.Messages[history.RoleUser], "user message"),
-		plural(c.Messages[history.RoleAssistant], "assistant message"),
-		plural(c.Messages[history.RoleTool], "tool message"),
+		plural.Of(c.Tools, "tool"),
+		plural.Of(c.System, "system entry"),
+		plural.Of(c.Context, "context entry"),
+		plural.Of(c.Messages[history.RoleUser], "user message"),
+		plural.Of(c.Messages[history.RoleAssistant], "assistant message"),
+		plural.Of(c.Messages[history.RoleTool], "tool message"),
 	} {
 		lines = append(lines, "- "+s+"\n")
 	}
-	lines = append(lines, fmt.Sprintf("- about %d tokens in all\n", c.Tokens))
+	lines = append(lines, "- about "+plural.Of(c.Tokens, "token")+" in all\n")
 	if c.Prompt != "" {
 		lines = append(lines, "\nThe last prompt:\n")
 		lines = append(lines, quoted(c.Prompt)...)
 	}
 	return append(lines, counted(c.Prompt)...)
-}
-
-func plural(n int, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	if stem, ok := strings.CutSuffix(thing, "y"); ok {
-		return fmt.Sprintf("%d %sies", n, stem)
-	}
-	return fmt.Sprintf("%d %ss", n, thing)
 }
 
 func quoted(prompt string) []string {

@@ -81,7 +81,7 @@ func TestStrangeToolsDoNotHideOthers(t *testing.T) {
 	u := take(t, hostOf(t, nil), actor(t, "strange-tools"), servers.Place{})
 	state := u.ready()
 	equal(t, "names", names(state.Tools), []string{"same", "same", "ill egal/name\x00", "", "\uFFFD\uFFFD", "wordy", "typed", "titled", "no schema"})
-	hasAll(t, state.Error, "2 tools with too large definitions are omitted")
+	hasAll(t, state.Error, "2 tools omitted")
 	for _, tool := range state.Tools {
 		if len(tool.Description) > maxDescription || len(tool.Title) > 4*maxTitle || len(tool.Schema) > maxSchema {
 			t.Errorf("%q is not bounded", tool.Name)

@@ -10,6 +10,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"strata/internal/clip"
+	"strata/internal/plural"
 	"strata/session/servers"
 )
 
@@ -106,7 +107,7 @@ func (l *listing) omitted() string {
 		parts = append(parts, fmt.Sprintf("the server has more than %d tools; the others are omitted", len(l.tools)))
 	}
 	if l.tooLarge > 0 {
-		parts = append(parts, fmt.Sprintf("%d tools with too large definitions are omitted", l.tooLarge))
+		parts = append(parts, plural.Of(l.tooLarge, "tool")+" omitted: too large a definition")
 	}
 	return strings.Join(parts, "; ")
 }

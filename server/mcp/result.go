@@ -16,6 +16,7 @@ import (
 
 	"strata/history"
 	"strata/internal/clip"
+	"strata/internal/plural"
 	"strata/session/servers"
 )
 
@@ -76,7 +77,7 @@ func (b *builder) add(content sdk.Content) {
 	case *sdk.ImageContent:
 		b.image(c)
 	case *sdk.AudioContent:
-		b.note("audio omitted: %s, %d bytes", kind(c.MIMEType), len(c.Data))
+		b.note("audio omitted: %s, %s", kind(c.MIMEType), plural.Of(len(c.Data), "byte"))
 	case *sdk.ResourceLink:
 		b.text(c.Name + ": " + c.URI)
 	case *sdk.EmbeddedResource:
@@ -134,7 +135,7 @@ func (b *builder) resource(r *sdk.ResourceContents) {
 	case r == nil:
 		b.note("empty resource omitted")
 	case r.Blob != nil:
-		b.note("resource omitted: %s, %s, %d bytes", clip.Line(valid(r.URI), 1000), kind(r.MIMEType), len(r.Blob))
+		b.note("resource omitted: %s, %s, %s", clip.Line(valid(r.URI), 1000), kind(r.MIMEType), plural.Of(len(r.Blob), "byte"))
 	default:
 		b.text(r.URI + ":\n" + r.Text)
 	}

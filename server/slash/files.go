@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"strata/internal/await"
+	"strata/internal/plural"
 	"strata/session"
 	"strata/session/commands"
 	"strata/session/workspace"
@@ -24,7 +25,7 @@ func (r *Runner) files(ctx context.Context, _ commands.Call) (string, error) {
 	}
 	var text strings.Builder
 	for _, f := range files {
-		fmt.Fprintf(&text, "- `%s`: %s, %d tokens\n", f.Path, f.State, f.Tokens)
+		fmt.Fprintf(&text, "- `%s`: %s, %s\n", f.Path, f.State, plural.Of(f.Tokens, "token"))
 	}
 	return text.String(), nil
 }
@@ -34,7 +35,7 @@ func (r *Runner) add(ctx context.Context, call commands.Call) (string, error) {
 		added, err := await.Reply(ctx, func(reply func(workspace.FileInfo, error)) {
 			r.Session.Workspace().AddFile(workspace.FileRequest{Path: path}, reply)
 		})
-		return fmt.Sprintf("Added `%s` (%d tokens).", added.Path, added.Tokens), err
+		return fmt.Sprintf("Added `%s` (%s).", added.Path, plural.Of(added.Tokens, "token")), err
 	})
 }
 

@@ -10,6 +10,7 @@ import (
 	"strata/history"
 	"strata/internal/await"
 	"strata/internal/clip"
+	"strata/internal/plural"
 	"strata/session"
 	"strata/session/commands"
 )
@@ -69,13 +70,10 @@ func (r *Runner) undoTurn(ctx context.Context, preview bool) (string, error) {
 
 // messages returns the prompt and the number of messages after it as a line of a list.
 func (l *last) messages() string {
-	switch l.following {
-	case 0:
+	if l.following == 0 {
 		return fmt.Sprintf("- the prompt “%s”\n", l.words())
-	case 1:
-		return fmt.Sprintf("- the prompt “%s” and 1 message after it\n", l.words())
 	}
-	return fmt.Sprintf("- the prompt “%s” and %d messages after it\n", l.words(), l.following)
+	return fmt.Sprintf("- the prompt “%s” and %s after it\n", l.words(), plural.Of(l.following, "message"))
 }
 
 func (r *Runner) checkpoint(ctx context.Context, call commands.Call) (string, error) {

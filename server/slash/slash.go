@@ -13,6 +13,7 @@ import (
 	"strata/history"
 	"strata/internal/await"
 	"strata/internal/clip"
+	"strata/internal/plural"
 	"strata/session"
 	"strata/session/assembly"
 	"strata/session/choices"
@@ -110,7 +111,7 @@ func (r *Runner) compact(ctx context.Context, call commands.Call) (string, error
 	}
 	switch compaction.Result(done.Outcome) {
 	case compaction.Compacted:
-		return fmt.Sprintf("Compacted (%s): the history had %d tokens and now has %d.", done.Strategy, done.Before, done.After), nil
+		return fmt.Sprintf("Compacted (%s): the history had %s and now has %d.", done.Strategy, plural.Of(done.Before, "token"), done.After), nil
 	case compaction.NothingToDo:
 		return "Nothing was compacted: the history is short enough.", nil
 	case compaction.NoGain:
@@ -146,15 +147,19 @@ func (r *Runner) context(ctx context.Context, _ commands.Call) (string, error) {
 	return contextText(&budget, &parts), nil
 }
 
-// contextText describes the next request.
+// contextText describes the next request. All tokens are those of the provider: the categories add up to the use.
 func contextText(budget *assembly.Budget, parts *assembly.Breakdown) string {
 	var text strings.Builder
-	fmt.Fprintf(&text, "The next request to %s uses %d of %d tokens (%d %%); %d are free.\n\n",
-		parts.Model, budget.Used, budget.MaxInputTokens, budget.PercentUsed, budget.Remaining)
+	fmt.Fprintf(&text, "The next request to %s uses %d of %s (%d %%); free: %d.\n\n",
+		parts.Model, budget.Used, plural.Of(budget.MaxInputTokens, "token"), budget.PercentUsed, budget.Remaining)
+	counted, used := 0, 0
 	for _, c := range parts.Categories {
+		counted += c.Tokens
+		to := budget.Used * counted / max(parts.Used, 1)
 		if c.Tokens > 0 {
-			fmt.Fprintf(&text, "- %s: %d\n", c.Name, c.Tokens)
+			fmt.Fprintf(&text, "- %s: %d\n", c.Name, to-used)
 		}
+		used = to
 	}
 	if budget.Warning != "" {
 		fmt.Fprintf(&text, "\nWarning: %s.\n", budget.Warning)

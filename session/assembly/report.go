@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"strata/internal/clip"
+	"strata/internal/plural"
 	"strata/session/fit"
 	"strata/session/outlines"
 	"strata/stability"
@@ -44,8 +45,8 @@ const compactionDue = "compaction is due"
 
 // reportLine returns the most important figures in one line.
 func reportLine(d *Breakdown, budget *Budget, messages int) string {
-	line := fmt.Sprintf("history %s · %d messages · window %d %% of %s · session %s, $%.4f · read %.0f %%",
-		tokens.Format(budget.HistoryTokens), messages, budget.PercentUsed, tokens.Format(d.Size),
+	line := fmt.Sprintf("history %s · %s · window %d %% of %s · session %s, $%.4f · read %.0f %%",
+		tokens.Format(budget.HistoryTokens), plural.Of(messages, "message"), budget.PercentUsed, tokens.Format(d.Size),
 		tokens.Format(d.Totals.Usage.Context()+d.Totals.Usage.Output), d.Totals.Cost, 100*d.Cache.HitRate)
 	if budget.NeedsCompaction {
 		line += " · " + compactionDue
@@ -75,8 +76,8 @@ func report(title string, width int, d *Breakdown, budget *Budget, messages, fil
 			reportTier(&b, &t, width)
 		}
 	}
-	fmt.Fprintf(&b, "\n%d messages, %d files\n", messages, files)
-	fmt.Fprintf(&b, "session: %d calls, %s in, %s out, %s read, %s written, $%.4f\n", d.Totals.Calls, tokens.Format(d.Totals.Usage.Input),
+	fmt.Fprintf(&b, "\n%s, %s\n", plural.Of(messages, "message"), plural.Of(files, "file"))
+	fmt.Fprintf(&b, "session: %s, %s in, %s out, %s read, %s written, $%.4f\n", plural.Of(d.Totals.Calls, "call"), tokens.Format(d.Totals.Usage.Input),
 		tokens.Format(d.Totals.Usage.Output), tokens.Format(d.Totals.Usage.CacheRead), tokens.Format(d.Totals.Usage.CacheWrite), d.Totals.Cost)
 	fmt.Fprintf(&b, "last call: %s read, %s written, hit rate %.0f %%\n", tokens.Format(d.Cache.ReadTokens), tokens.Format(d.Cache.WriteTokens), 100*d.Cache.HitRate)
 	if d.Index != nil {
@@ -96,7 +97,7 @@ func report(title string, width int, d *Breakdown, budget *Budget, messages, fil
 
 // reportIndex returns how far the index of the workspace is, and what it lacks.
 func reportIndex(index *outlines.IndexStatus) string {
-	text := fmt.Sprintf("workspace: %d files, %d with an outline", index.Files, index.Outlined)
+	text := fmt.Sprintf("workspace: %s, %d with an outline", plural.Of(index.Files, "file"), index.Outlined)
 	switch {
 	case index.Problem != "":
 		text = "workspace: not indexed: " + index.Problem

@@ -2,7 +2,7 @@ import { useEffect, useState } from "preact/hooks";
 import { Conversation } from "./conversation/conversation.tsx";
 import { dialog } from "./dialogs.ts";
 import { shortcuts } from "./keys.ts";
-import { panels } from "./panels.ts";
+import { opened, panelOf, panels } from "./panels.ts";
 import { Review } from "./review/dialog.tsx";
 import { go, route, sessionAddress } from "./routes.ts";
 import { ServerPage } from "./server/page.tsx";
@@ -15,6 +15,7 @@ import { current, type SessionView } from "./store/session.ts";
 import { sessions } from "./store/sessions.ts";
 import { dismiss, toasts } from "./store/toasts.ts";
 import { Dialog, Empty, IconButton, Progress } from "./ui/controls.tsx";
+import { enterSends } from "./ui/sending.ts";
 
 /** The whole page: the list of sessions, the open page, and the inspector. */
 export function App() {
@@ -58,8 +59,10 @@ function useWide(): boolean {
 
 function SessionPage({ view, tab }: { view: SessionView; tab: string }) {
   const beside = useWide();
-  const chosen = panels.find((p) => p.id === tab) ?? (beside ? panels[0] : undefined);
+  const chosen = beside ? panelOf(tab) : panels.find((p) => p.id === tab);
+  useEffect(() => opened(tab), [tab]);
   const alone = !beside && chosen !== undefined;
+  if (view.phase.value === "missing") return <main class="session" id="main" tabIndex={-1}><div class="session-main"><Conversation view={view} /></div></main>;
   return (
     <main class={beside && panels.length > 0 ? "session with-inspector" : "session"} id="main" tabIndex={-1}>
       <div class="session-main">
@@ -187,13 +190,16 @@ function Help() {
   return (
     <Dialog title="Keyboard shortcuts" onClose={() => (dialog.value = "")}>
       <dl class="shortcuts">
-        {shortcuts.map((s) => (
+        {shortcuts().map((s) => (
           <div key={s.action}>
             <dt>{s.keys.map((k) => <kbd key={k}>{k}</kbd>)}</dt>
             <dd>{s.action}</dd>
           </div>
         ))}
       </dl>
+      <label class="check">
+        <input type="checkbox" id="enter-sends" checked={enterSends.value} onChange={(e) => (enterSends.value = e.currentTarget.checked)} /> Enter sends the prompt
+      </label>
     </Dialog>
   );
 }

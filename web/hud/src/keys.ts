@@ -1,16 +1,18 @@
 import { dialog } from "./dialogs.ts";
-import { panels } from "./panels.ts";
+import { panelOf, panels } from "./panels.ts";
 import { go, route, sessionAddress } from "./routes.ts";
+import { lineKeys, sendKeys } from "./ui/sending.ts";
 
 /** The shortcuts listed in the help dialog. Single-letter shortcuts are inactive while a text field has the focus. */
-export const shortcuts: readonly { keys: string[]; action: string }[] = [
+export const shortcuts = (): readonly { keys: string[]; action: string }[] => [
   { keys: ["/"], action: "Search all messages" },
   { keys: ["n"], action: "Create session" },
   { keys: ["c"], action: "Focus the prompt" },
   { keys: ["a"], action: "Focus the answers to a permission request" },
   { keys: ["r"], action: "Review the newest changes of files" },
-  { keys: ["Ctrl", "Enter"], action: "Send the prompt" },
-  { keys: ["@"], action: "Attach a file to the prompt" },
+  { keys: sendKeys(), action: "Send the prompt; during a reply, queue it" },
+  { keys: lineKeys(), action: "Start a new line in the prompt" },
+  { keys: ["@"], action: "Complete a path in the prompt and attach the file; Tab or Enter takes" },
   { keys: ["Esc"], action: "Close or cancel; press twice during a reply to stop it" },
   { keys: ["j", "k"], action: "Next and previous session or message" },
   { keys: ["↑", "↓"], action: "Next and previous entry of the session list" },
@@ -96,7 +98,7 @@ function stepIn(selector: string, step: number): void | false {
 function tab(step: number): void | false {
   const here = route.peek();
   if (here.page !== "session" || panels.length === 0) return false;
-  const now = Math.max(panels.findIndex((p) => p.id === here.tab), 0);
+  const now = panels.findIndex((p) => p === panelOf(here.tab));
   const next = panels[(now + step + panels.length) % panels.length];
   if (next) go(sessionAddress(here.id, next.id, here.at));
 }

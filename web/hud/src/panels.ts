@@ -1,3 +1,4 @@
+import { signal } from "@preact/signals";
 import type { ComponentType } from "preact";
 import { BudgetPanel } from "./budget/panel.tsx";
 import { CostPanel } from "./cost/panel.tsx";
@@ -5,6 +6,7 @@ import { FilesPanel } from "./files/panel.tsx";
 import { HistoryPanel } from "./history/panel.tsx";
 import { ChangesPanel } from "./review/panel.tsx";
 import { RulesPanel } from "./rules/panel.tsx";
+import { recall, remember } from "./store/remembered.ts";
 import type { SessionView } from "./store/session.ts";
 import { TiersPanel } from "./tiers/panel.tsx";
 import { WorkspacePanel } from "./workspace/panel.tsx";
@@ -31,3 +33,19 @@ export const panels: readonly Panel[] = [
   { id: "workspace", title: "Workspace", component: WorkspacePanel },
   { id: "rules", title: "Rules", component: RulesPanel },
 ];
+
+const REMEMBERED = "panel";
+
+/** The id of the panel that was opened last in this window, or before it was loaded in any. */
+const last = signal(recall(REMEMBERED));
+
+/** opened remembers a panel for addresses without one. It has no effect for other ids. */
+export function opened(id: string): void {
+  if (id === last.peek() || !panels.some((p) => p.id === id)) return;
+  last.value = id;
+  remember(REMEMBERED, id);
+}
+
+/** panelOf returns the panel for an address: the one it names, otherwise the one that was opened last, otherwise the first. */
+export const panelOf = (tab: string): Panel | undefined =>
+  panels.find((p) => p.id === tab) ?? panels.find((p) => p.id === last.value) ?? panels[0];

@@ -1,8 +1,8 @@
 import type { Breakdown, Budget } from "@strata/client";
 import { useState } from "preact/hooks";
 import type { SessionView } from "../store/session.ts";
-import { count, percent } from "../text/format.ts";
-import { Progress, Tokens } from "../ui/controls.tsx";
+import { percent, plural } from "../text/format.ts";
+import { Progress, TokenCount, Tokens } from "../ui/controls.tsx";
 import { Shown, useFetched } from "../ui/fetched.tsx";
 import { Omitted } from "./omitted.tsx";
 import { barLength, partsOf, ratio, room, warningOf, type Part } from "./parts.ts";
@@ -33,7 +33,7 @@ function Filled({ view, budget, breakdown }: { view: SessionView; budget: Budget
       <Bar budget={budget} parts={parts} pointed={pointed} point={point} />
       <Table budget={budget} breakdown={breakdown} parts={parts} pointed={pointed} point={point} />
       <Shares budget={budget} />
-      <Omitted leftOut={breakdown.leftOut} />
+      <Omitted view={view} leftOut={breakdown.leftOut} />
       <Request view={view} />
     </>
   );
@@ -43,14 +43,14 @@ function Head({ budget, breakdown }: { budget: Budget; breakdown: Breakdown }) {
   const warning = warningOf(budget);
   return (
     <header class="headline">
-      <p class="headline-figure" data-used={budget.used}><Tokens n={budget.used} /> <span class="quiet">of <Tokens n={budget.maxInputTokens} /> tokens</span></p>
+      <p class="headline-figure" data-used={budget.used}><Tokens n={budget.used} /> <span class="quiet">of <TokenCount n={budget.maxInputTokens} /></span></p>
       <p class="headline-words">
-        <span data-percent={budget.percentUsed}>{count(budget.percentUsed)} % of the window</span>
+        <span data-percent={budget.percentUsed}>{percent(budget.used, budget.maxInputTokens)} of the window</span>
         {warning && <span class={warning.bad ? "mark bad" : "mark"} role="status">{warning.text}</span>}
         {budget.needsCompaction && <span class="mark">Compaction due</span>}
       </p>
       <p class="note">
-        {breakdown.model}{!budget.known && <>: unknown context window; <strong>default of {count(budget.maxInputTokens)} tokens</strong></>}
+        {breakdown.model}{!budget.known && <>: unknown context window; <strong>default of {plural(budget.maxInputTokens, "token")}</strong></>}
       </p>
     </header>
   );
@@ -65,19 +65,19 @@ interface PartsProps {
 
 function Bar({ budget, parts, pointed, point }: PartsProps) {
   const length = barLength(budget, parts);
-  const shown = parts.filter((p) => p.share > 0);
+  const shown = parts.filter((p) => p.tokens > 0);
   const now = parts.find((p) => p.name === pointed);
   return (
     <>
       <div class="parts" role="group" aria-label="Context window by category" onMouseLeave={() => point("")}>
         {shown.map((p) => (
-          <button key={p.name} type="button" class={`part part-${p.name}`} style={{ flexGrow: p.share / length }} data-part={p.name}
-            aria-label={`${p.title}: ${count(Math.round(p.tokens))} tokens, ${percent(p.share, budget.maxInputTokens)} of the window`}
+          <button key={p.name} type="button" class={`part part-${p.name}`} style={{ flexGrow: p.tokens / length }} data-part={p.name}
+            aria-label={`${p.title}: ${plural(p.tokens, "token")}, ${percent(p.tokens, budget.maxInputTokens)} of the window`}
             onMouseEnter={() => point(p.name)} onFocus={() => point(p.name)} onBlur={() => point("")} />
         ))}
       </div>
       <p class="parts-now" aria-hidden="true">
-        {now ? <>{now.title} <span class="quiet">{count(Math.round(now.tokens))} tokens, {percent(now.share, budget.maxInputTokens)}</span></>
+        {now ? <>{now.title} <span class="quiet">{plural(now.tokens, "token")}, {percent(now.tokens, budget.maxInputTokens)}</span></>
           : <span class="quiet">Input limit <Tokens n={room(budget)} />, <Tokens n={budget.remaining} /> free</span>}
       </p>
     </>
@@ -86,13 +86,12 @@ function Bar({ budget, parts, pointed, point }: PartsProps) {
 
 function Table({ budget, breakdown, parts, pointed, point }: PartsProps & { breakdown: Breakdown }) {
   const scale = ratio(budget, breakdown);
-  const differs = Math.abs(scale - 1) > 0.005;
   const row = (p: Part) => (
     <tr key={p.name} class={p.name === pointed ? "pointed" : ""} data-category={p.name} data-tokens={p.tokens}
       onMouseEnter={() => point(p.name)} onMouseLeave={() => point("")}>
       <th scope="row"><span class={`swatch part-${p.name}`} aria-hidden="true" />{p.title}</th>
       <td class="number"><Tokens n={p.tokens} /></td>
-      <td class="number">{percent(p.share, budget.maxInputTokens)}</td>
+      <td class="number">{percent(p.tokens, budget.maxInputTokens)}</td>
     </tr>
   );
   const contents = parts.filter((p) => p.name !== "free" && p.name !== "reserve");
@@ -103,18 +102,11 @@ function Table({ budget, breakdown, parts, pointed, point }: PartsProps & { brea
         <thead><tr><th scope="col">Category</th><th scope="col" class="number">Tokens</th><th scope="col" class="number">Of the window</th></tr></thead>
         <tbody>{contents.map(row)}</tbody>
         <tbody class="sum">
-          <tr data-category="counted" data-tokens={breakdown.used}>
-            <th scope="row">{differs ? "Total, counted by Strata" : "Total"}</th>
-            <td class="number"><Tokens n={breakdown.used} /></td>
-            <td class="number">{differs ? "" : percent(budget.used, budget.maxInputTokens)}</td>
+          <tr data-category="used" data-tokens={budget.used}>
+            <th scope="row">Total</th>
+            <td class="number"><Tokens n={budget.used} /></td>
+            <td class="number">{percent(budget.used, budget.maxInputTokens)}</td>
           </tr>
-          {differs && (
-            <tr data-category="used" data-tokens={budget.used}>
-              <th scope="row">Total, counted by the provider</th>
-              <td class="number"><Tokens n={budget.used} /></td>
-              <td class="number">{percent(budget.used, budget.maxInputTokens)}</td>
-            </tr>
-          )}
         </tbody>
         <tbody>{parts.filter((p) => p.name === "free" || p.name === "reserve").map(row)}</tbody>
       </table>

@@ -4,10 +4,8 @@ import type { Breakdown, Budget } from "@strata/client";
 export interface Part {
   name: string;
   title: string;
-  /** Counted by Strata for a category, by the provider for the reserve and the free tokens. */
+  /** Tokens as the provider counts, the length in the bar. Those of the categories add up to the use of the window. */
   tokens: number;
-  /** Tokens as the provider counts; the length in the bar. */
-  share: number;
 }
 
 const titles: Record<string, string> = {
@@ -30,19 +28,32 @@ export const room = (budget: Budget): number => Math.max(budget.maxInputTokens -
 
 /** partsOf returns the parts of the window: the categories, the free tokens and the reserve for the reply. */
 export function partsOf(budget: Budget, breakdown: Breakdown): Part[] {
-  const scale = ratio(budget, breakdown);
   const categories = [...breakdown.categories].sort((a, b) => orderOf(a.name) - orderOf(b.name) || a.name.localeCompare(b.name));
-  const part = (name: string, tokens: number, share: number): Part => ({ name, title: titleOf(name), tokens, share });
+  const part = (name: string, tokens: number): Part => ({ name, title: titleOf(name), tokens });
+  const scaled = scaledTo(budget.used, categories.map((c) => c.tokens));
   return [
-    ...categories.map((c) => part(c.name, c.tokens, c.tokens * scale)),
-    part("free", budget.remaining, budget.remaining),
-    part("reserve", budget.reservedOutput, budget.reservedOutput),
+    ...categories.map((c, i) => part(c.name, scaled[i] ?? 0)),
+    part("free", budget.remaining),
+    part("reserve", budget.reservedOutput),
   ];
+}
+
+/** scaledTo returns whole numbers in the proportion of others, with a given sum: each is rounded so that the sums so far are right. */
+export function scaledTo(sum: number, all: readonly number[]): number[] {
+  const whole = all.reduce((a, b) => a + b, 0);
+  let counted = 0;
+  let given = 0;
+  return all.map((n) => {
+    counted += n;
+    const before = given;
+    given = whole > 0 ? Math.round((sum * counted) / whole) : 0;
+    return given - before;
+  });
 }
 
 /** barLength returns the length of the bar in tokens: the window, or its contents if they exceed the window. */
 export function barLength(budget: Budget, parts: readonly Part[]): number {
-  return Math.max(budget.maxInputTokens, parts.reduce((sum, p) => sum + p.share, 0), 1);
+  return Math.max(budget.maxInputTokens, parts.reduce((sum, p) => sum + p.tokens, 0), 1);
 }
 
 export interface Warning {

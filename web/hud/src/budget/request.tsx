@@ -3,7 +3,7 @@ import { useEffect, useMemo, useState } from "preact/hooks";
 import { isOpen } from "../store/connection.ts";
 import { Fetched } from "../store/fetched.ts";
 import type { SessionView } from "../store/session.ts";
-import { count, plural } from "../text/format.ts";
+import { plural } from "../text/format.ts";
 import { CopyButton, Dialog, Progress, Tokens } from "../ui/controls.tsx";
 import { Shown, useFetched } from "../ui/fetched.tsx";
 import { Icon } from "../ui/icons.tsx";
@@ -52,7 +52,7 @@ function Entries({ request }: { request: Assembled }) {
       <div class="request-head">
         <span data-request-tokens={request.tokens}>{plural(request.tokens, "token")}</span>
         <span class="quiet">{plural(request.messages.length, "entry", "entries")}, {plural(request.breakpoints.length, "cache breakpoint")}, {request.tools.length > 0 && `${plural(request.tools.length, "tool")}, `}up
-          to {count(request.maxOutput)} output tokens, {request.model}</span>
+          to {plural(request.maxOutput, "output token")}, {request.model}</span>
         <span class="grow" />
         <button type="button" class="button small" onClick={() => setCollapsed(all)}>{collapsed.size === 0 ? "Collapse entries" : "Expand entries"}</button>
         <CopyButton text={() => JSON.stringify(request, null, 2)} label="Copy request as JSON" />

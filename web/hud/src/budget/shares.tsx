@@ -17,7 +17,7 @@ export function Shares({ budget }: { budget: Budget }) {
               <th scope="row">{s.name}</th>
               <td class="number"><Tokens n={s.used} /></td>
               <td class="number"><Tokens n={s.share} /></td>
-              <td class={s.used > s.share ? "number bad" : "number"}>{percent(s.used, s.share)}{s.used > s.share && " over"}</td>
+              <td class={s.used > s.share ? "number bad" : "number"}>{s.used > s.share ? <>over by <Tokens n={s.used - s.share} /></> : percent(s.used, s.share)}</td>
             </tr>
           ))}
         </tbody>

@@ -6,9 +6,10 @@ import type { LiveCall } from "../store/live-calls.ts";
 import { questionsOf, type Question } from "../store/questions.ts";
 import { resultKey } from "../store/tool-calls.ts";
 import { Icon, type IconName } from "../ui/icons.tsx";
+import { Cut } from "../ui/cut.tsx";
 import { callState, indented, oneLine, place, placeBeside, progressOf, type CallState, type ResultPart } from "./calls.ts";
 import { isWhole, SUCCESS } from "./command.ts";
-import { Labeled, Picture } from "./content.tsx";
+import { Labeled, Picture, Place } from "./content.tsx";
 import { Diffs } from "./diff.tsx";
 import { Command, Output } from "./output.tsx";
 import { QuestionView } from "./question.tsx";
@@ -57,8 +58,8 @@ function CallLine({ state, folder, inView }: { state: CallState; folder: string;
     <>
       <Icon name={kindIcons.get(state.kind) ?? "tool"} />
       <span class="hidden">{oneLine(state.kind)}: </span>
-      <bdi class={state.command ? "call-title mono" : "call-title"} title={state.command?.line ?? state.title}>{state.title}</bdi>
-      {beside !== "" && <bdi class="call-place" title={beside}>{beside}</bdi>}
+      <bdi class={state.command ? "call-title mono" : "call-title cut"} title={state.command?.line ?? state.title}>{state.command ? state.title : <Cut text={state.title} />}</bdi>
+      {beside !== "" && <bdi class="call-place cut" title={beside}><Cut text={beside} /></bdi>}
       {hidden && <span class="call-status">{visibilities[state.stored?.entry.message.view?.state ?? ""] ?? "Not in view"}</span>}
       <Status state={state} />
     </>
@@ -79,7 +80,7 @@ function CallBody({ state, asks, folder }: { state: CallState; asks: boolean; fo
     <div class="call-body">
       {state.locations.length > 0 && (
         <ul class="call-places" aria-label="Locations">
-          {state.locations.map((l, i) => <li key={i}><bdi>{place(l, folder)}</bdi></li>)}
+          {state.locations.map((l, i) => <li key={i}><Place at={place(l, folder)} /></li>)}
         </ul>
       )}
       {!asks && <Diffs diffs={state.diffs} folder={folder} />}
@@ -100,7 +101,7 @@ function Part({ part, index, state, failed }: { part: ResultPart; index: number;
       {patch && (
         <div class="patched">
           <p class="patched-label">{patchLabel(patch.state, part.type === "image")}</p>
-          <p class="patched-text">{patch.text}</p>
+          <p class="patched-text" dir="auto">{patch.text}</p>
         </div>
       )}
       {part.type === "image" ? <Picture block={part} />

@@ -1,7 +1,8 @@
 import type { Block } from "@strata/client";
 import { useState } from "preact/hooks";
-import { base, count } from "../text/format.ts";
+import { base, plural } from "../text/format.ts";
 import { CopyButton } from "../ui/controls.tsx";
+import { Cut } from "../ui/cut.tsx";
 import { Icon } from "../ui/icons.tsx";
 
 export function Files({ blocks }: { blocks: Block[] }) {
@@ -10,15 +11,20 @@ export function Files({ blocks }: { blocks: Block[] }) {
       {blocks.map((b) => b.type === "resource_link" && (
         <li key={b.uri} class="chip" title={b.uri}>
           <Icon name="file" />
-          {b.name || base(b.uri)}
+          <bdi class="cut"><Cut text={b.name || base(b.uri)} /></bdi>
         </li>
       ))}
     </ul>
   );
 }
 
+/** A location of a call, on one line. */
+export function Place({ at }: { at: string }) {
+  return <bdi class="cut" title={at}><Cut text={at} /></bdi>;
+}
+
 /** The types of pictures that are shown. Their data is in the message. */
-const pictureTypes = new Set(["image/png", "image/jpeg", "image/gif", "image/webp"]);
+export const pictureTypes = new Set(["image/png", "image/jpeg", "image/gif", "image/webp"]);
 
 export function Picture({ block }: { block: Extract<Block, { type: "image" }> }) {
   if (!block.data || !pictureTypes.has(block.mimeType ?? "")) return <p class="quiet">Picture ({block.mimeType ?? "unknown type"})</p>;
@@ -50,7 +56,7 @@ export function Labeled({ text, label, bad = false, whole = false }: LabeledProp
       {text !== "" && <pre tabIndex={0}>{all ? text : text.slice(0, SHOWN_TEXT)}</pre>}
       {hidden > 0 && (
         <button type="button" class="link" onClick={() => setAll(!all)}>
-          {all ? "Show less" : `Show ${count(hidden)} more characters`}
+          {all ? "Show less" : `Show ${plural(hidden, "more character")}`}
         </button>
       )}
     </div>

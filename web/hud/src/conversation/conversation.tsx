@@ -86,27 +86,33 @@ function Transcript({ view }: { view: SessionView }) {
   }, [marked, markedEntry !== undefined]);
   const [jump, setJump] = useState<{ key: string } | null>(null);
   useEffect(() => setJump(null), [target]);
+  const prompted = view.prompted.value;
+  useEffect(() => {
+    if (prompted > 0) leaveMessage(view);
+  }, [prompted]);
 
   if (rows.length === 0) return <div class="window transcript"><NoMessages view={view} /></div>;
   return (
     <div class="transcript-frame">
       {transcript.loading.value !== "" && <Progress value={undefined} label="Loading messages" />}
-      <VirtualList class="transcript" role="log" label="Conversation" sticky rows={rows} estimate={estimate} target={jump ?? target}
-        draw={(row: Row) => <RowView row={row} view={view} toggle={toggle} marked={markedEntry !== undefined && isOf(row, markedEntry)} />}
-        onNearTop={() => void transcript.loadOlder().catch(failed("Cannot load older messages"))}
-        onNearEnd={() => void transcript.loadNewer().catch(failed("Cannot load newer messages"))}
-        onEnd={setAtEnd} />
+      <div class="transcript-window">
+        <VirtualList class="transcript" role="log" label="Conversation" sticky toEnd={prompted} rows={rows} estimate={estimate} target={jump ?? target}
+          draw={(row: Row) => <RowView row={row} view={view} toggle={toggle} marked={markedEntry !== undefined && isOf(row, markedEntry)} />}
+          onNearTop={() => void transcript.loadOlder().catch(failed("Cannot load older messages"))}
+          onNearEnd={() => void transcript.loadNewer().catch(failed("Cannot load newer messages"))}
+          onEnd={setAtEnd} />
+        {(newer || !atEnd) && (
+          <button type="button" class="to-end" aria-label="Go to newest message" title="Go to newest message"
+            onClick={() => {
+              leaveMessage(view);
+              void transcript.showNewest().catch(failed("Cannot load the newest messages")).then(scrollToEnd);
+            }}>
+            <Icon name="down" />
+          </button>
+        )}
+      </div>
       <Questions view={view} rows={rows} atEnd={atEnd} onShow={(key) => setJump({ key })} />
       <TurnStatus view={view} />
-      {(newer || !atEnd) && (
-        <button type="button" class="to-end" aria-label="Go to newest message" title="Go to newest message"
-          onClick={() => {
-            go(sessionAddress(view.id, tabOf()), { replace: true });
-            void transcript.showNewest().catch(failed("Cannot load the newest messages")).then(scrollToEnd);
-          }}>
-          <Icon name="down" />
-        </button>
-      )}
     </div>
   );
 }
@@ -141,6 +147,9 @@ function Questions({ view, rows, atEnd, onShow }: QuestionsProps) {
     </div>
   );
 }
+
+/** Removes the shown message from the address. */
+const leaveMessage = (view: SessionView): void => go(sessionAddress(view.id, tabOf()), { replace: true });
 
 const tabOf = (): string => (route.peek().page === "session" ? (route.peek() as { tab: string }).tab : "");
 

@@ -1,6 +1,7 @@
 import { useMemo, useState } from "preact/hooks";
 import { count, plural } from "../text/format.ts";
 import { visible } from "../text/visible.ts";
+import { Cut } from "../ui/cut.tsx";
 import { place } from "./calls.ts";
 import { rowsOfDiff, sizeOf, type DiffRow, type ShownDiff } from "./diffs.ts";
 
@@ -25,7 +26,7 @@ export function Diff({ diff, folder }: { diff: ShownDiff; folder: string }) {
   return (
     <section class="diff" aria-label={`Changes of ${path}`}>
       <p class="diff-head">
-        <bdi class="diff-path" title={path}>{path}</bdi>
+        <bdi class="diff-path cut" title={path}><Cut text={path} /></bdi>
         {states[diff.state] !== "" && <span class="mark">{states[diff.state]}</span>}
         <span class="diff-size">
           <span aria-hidden="true">+{count(added)} −{count(removed)}</span>

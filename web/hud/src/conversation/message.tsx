@@ -9,7 +9,6 @@ import { Icon } from "../ui/icons.tsx";
 import { Call, Plan, Steps } from "./call.tsx";
 import { Files, Labeled, Picture } from "./content.tsx";
 import { SegmentView, TailView, Waiting } from "./segments.tsx";
-import { editing } from "./draft.ts";
 import { visibilities, firstLine, plainText, expandKey, type Row, type Toggle } from "./rows.ts";
 
 interface RowProps {
@@ -36,7 +35,7 @@ function rowBody(row: Exclude<Row, { kind: "summary" }>, view: SessionView, togg
     case "thinking":
       return <Thinking row={row} toggle={toggle} />;
     case "thought":
-      return <p class="thought">{row.segment.text}</p>;
+      return <p class="thought" dir="auto">{row.segment.text}</p>;
     case "segment":
       return <SegmentView segment={row.segment} all={row.all} at={row.at} />;
     case "tail":
@@ -103,7 +102,7 @@ function Head({ entry, continued, view, toggle }: HeadProps) {
         {message.seq > 0 && <time dateTime={message.at} title={fully(message.at)}>{when(message.at)}</time>}
       </span>
       <span class="head-actions">
-        {editable && <IconButton icon="edit" label="Edit prompt" onClick={() => (editing.value = entry)} disabled={view.busy.value} />}
+        {editable && <IconButton icon="edit" label="Edit prompt" onClick={() => (view.editing.value = entry)} disabled={view.busy.value} />}
         {!entry.live && <CopyButton text={() => plainText(message)} label="Copy message" />}
       </span>
     </header>
@@ -131,7 +130,7 @@ function Folded({ entry, toggle }: { entry: Entry; toggle: Toggle }) {
     <div class="folded-line" tabIndex={-1} data-message={entry.message.id}>
       <Visibility entry={entry} toggle={toggle} open={false} />
       <span class="who">{author(entry)}</span>
-      <span class="folded-text">{firstLine(entry.message)}</span>
+      <span class="folded-text" dir="auto">{firstLine(entry.message)}</span>
     </div>
   );
 }
@@ -154,7 +153,7 @@ function Patched({ row, toggle }: { row: Extract<Row, { kind: "patched" }>; togg
           Show or hide original
         </button>
       </p>
-      <p class="patched-text">{row.text}</p>
+      <p class="patched-text" dir="auto">{row.text}</p>
     </div>
   );
 }
@@ -165,7 +164,7 @@ function SummaryRow({ summary }: { summary: Summary }) {
       <p class="summary-head">
         Summary of {plural(summary.messages, "message")} <span class="quiet">{plural(summary.tokens, "token")}, sent instead</span>
       </p>
-      <p class="summary-text">{summary.text}</p>
+      <p class="summary-text" dir="auto">{summary.text}</p>
     </section>
   );
 }

@@ -2,10 +2,11 @@ import type { PermissionOption } from "@strata/client";
 import type { TargetedKeyboardEvent } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import type { Question } from "../store/questions.ts";
+import { sendKeys, sends } from "../ui/sending.ts";
 import { visible } from "../text/visible.ts";
 import { indented, inputOf, oneLine, place } from "./calls.ts";
 import { commandOf } from "./command.ts";
-import { Labeled } from "./content.tsx";
+import { Labeled, Place } from "./content.tsx";
 import { Diffs } from "./diff.tsx";
 import { diffsOf } from "./diffs.ts";
 import { Command } from "./output.tsx";
@@ -30,7 +31,7 @@ export function QuestionView({ question, folder }: { question: Question; folder:
       <p class="question-title"><span>Permission needed</span> <bdi>{command ? "Run a command" : title}</bdi></p>
       {places.length > 0 && (
         <ul class="call-places" aria-label="Locations">
-          {places.map((l, i) => <li key={i}><bdi>{place(l, folder)}</bdi></li>)}
+          {places.map((l, i) => <li key={i}><Place at={place(l, folder)} /></li>)}
         </ul>
       )}
       <Diffs diffs={diffs} folder={folder} />
@@ -76,7 +77,7 @@ function Rejection({ question }: { question: Question }) {
   }, [question]);
   const send = (): void => question.answer(rejection(question)?.optionId ?? "", question.words.peek());
   const keys = (event: TargetedKeyboardEvent<HTMLTextAreaElement>): void => {
-    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
+    if (sends(event)) {
       event.preventDefault();
       send();
     } else if (event.key === "Escape") {
@@ -89,7 +90,7 @@ function Rejection({ question }: { question: Question }) {
       <textarea ref={field} class="field" rows={2} maxLength={MAX_WORDS} aria-label="Message to the model" placeholder="What should the model do instead?"
         value={question.words.value} onInput={(e) => (question.words.value = e.currentTarget.value)} onKeyDown={keys} />
       <div class="question-answers">
-        <button type="submit" class="button primary" title="Reject call (Ctrl+Enter)">Reject call</button>
+        <button type="submit" class="button primary" title={`Reject call (${sendKeys().join("+")})`}>Reject call</button>
         <button type="button" class="button" onClick={() => (question.wording.value = false)}>Cancel</button>
       </div>
     </form>

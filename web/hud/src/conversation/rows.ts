@@ -1,4 +1,5 @@
 import type { Block, ListedMessage, PlanEntry, Summary } from "@strata/client";
+import { plain } from "../text/plain.ts";
 import { segments, type Segment } from "../text/segments.ts";
 import type { Entry } from "../store/transcript.ts";
 import type { LivePart, LiveRun, LiveText } from "../store/live-text.ts";
@@ -381,7 +382,8 @@ export function estimate(row: Row, width: number): number {
 export function firstLine(message: ListedMessage): string {
   for (const block of message.blocks) {
     const text =
-      block.type === "text" || block.type === "resource" ? block.text
+      block.type === "text" ? plain((block.text ?? "").slice(0, 1000))
+      : block.type === "resource" ? block.text
       : block.type === "tool_call" ? `${block.name} ${block.args ?? ""}`
       : block.type === "tool_result" ? block.content?.map((c) => (c.type === "text" ? c.text : "")).join(" ")
       : undefined;

@@ -42,7 +42,7 @@ export function SegmentView({ segment, all, at }: { segment: Segment; all: reado
 export function TailView({ live, run }: { live: LiveText; run: LiveRun | null }) {
   void live.grown.value;
   const segment = run?.text.tail();
-  if (run?.kind === "thought") return <p class="thought">{segment?.text ?? ""}</p>;
+  if (run?.kind === "thought") return <p class="thought" dir="auto">{segment?.text ?? ""}</p>;
   if (!segment) return live.parts.length > 0 ? <span class="caret" aria-hidden="true" /> : <Waiting />;
   return (
     <div class="growing">

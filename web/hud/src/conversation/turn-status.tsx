@@ -1,10 +1,10 @@
 import { useEffect, useState } from "preact/hooks";
-import { editing } from "./draft.ts";
 import type { Running, SessionView } from "../store/session.ts";
 import { unanswered } from "../store/unanswered.ts";
 import { failed } from "../store/toasts.ts";
 import { plural } from "../text/format.ts";
 import { reasonText } from "../text/reasons.ts";
+import { ItemName } from "../ui/item-name.tsx";
 
 /** The state of the last turn, below the messages: a retry, omitted items, a failure, or a missing reply. */
 export function TurnStatus({ view }: { view: SessionView }) {
@@ -17,7 +17,7 @@ export function TurnStatus({ view }: { view: SessionView }) {
       {leftOut.length > 0 && (
         <details class="omitted">
           <summary>{plural(leftOut.length, "item")} omitted from the last request</summary>
-          <ul>{leftOut.map((l) => <li key={l.key}><code>{l.key}</code> <span class="quiet">{reasonText(l.reason)}</span></li>)}</ul>
+          <ul>{leftOut.map((l) => <li key={l.key}><ItemName view={view} of={l.key} /> <span class="quiet">{reasonText(l.reason)}</span></li>)}</ul>
         </details>
       )}
       {failure && (
@@ -34,7 +34,7 @@ export function TurnStatus({ view }: { view: SessionView }) {
 /** A notice that the last prompt has no complete reply: its turn failed or was cancelled, or the server stopped. */
 function MissingReply({ view }: { view: SessionView }) {
   const missing = unanswered(view.transcript.entries.value);
-  if (!missing || view.busy.value || view.transcript.tail.value.length > 0 || view.transcript.newer.value || editing.value) return null;
+  if (!missing || view.busy.value || view.transcript.tail.value.length > 0 || view.transcript.newer.value || view.editing.value) return null;
   return (
     <div class="failure mild">
       <p>{missing.steps ? "The reply to the last prompt is incomplete." : "No reply to this prompt."}</p>

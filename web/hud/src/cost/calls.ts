@@ -37,6 +37,15 @@ export function stacked(calls: readonly Call[], firstNumber: number): { x: numbe
   return { x: calls.map((_, i) => firstNumber + i), tops, expected: calls.map((c) => c.expectedCacheRead || null) };
 }
 
+/** ticksOf returns the numbers of calls at the axis: whole ones from the first to the last, at most `most`, at round distances. */
+export function ticksOf(first: number, last: number, most: number): number[] {
+  let step = 1;
+  for (let i = 0; (last - first) / step + 1 > Math.max(most, 1); i++) step *= i % 3 === 1 ? 2.5 : 2; // 1, 2, 5, 10
+  const ticks: number[] = [];
+  for (let n = Math.ceil(first / step) * step; n <= last; n += step) ticks.push(n);
+  return ticks;
+}
+
 export interface Saving {
   text: string;
   more: boolean;

@@ -1,6 +1,6 @@
 import uPlot from "uplot";
 import { short } from "../text/format.ts";
-import { kinds } from "./calls.ts";
+import { kinds, ticksOf } from "./calls.ts";
 
 /** A plot on the page. */
 export interface Drawn {
@@ -10,6 +10,8 @@ export interface Drawn {
 }
 
 const HEIGHT = 180;
+/** Distance of the numbers of calls at the axis, in pixels. */
+const TICK = 44;
 /** Maximum width of a bar, in pixels. */
 const MAX_BAR = 26;
 
@@ -40,6 +42,13 @@ export function draw(element: HTMLElement, pointed: (index: number | null) => vo
   };
 }
 
+/** ticks returns the numbers at the axis of the calls, in the order of the data. */
+function ticks(u: uPlot): number[] {
+  const calls = u.data[0];
+  const [first, last] = [calls[0], calls[calls.length - 1]];
+  return first === undefined || last === undefined ? [] : ticksOf(first, last, Math.floor(u.width / TICK));
+}
+
 function make(element: HTMLElement, data: uPlot.AlignedData, pointed: (index: number | null) => void): uPlot {
   const styles = getComputedStyle(element);
   const color = (name: string): string => styles.getPropertyValue(name).trim();
@@ -55,7 +64,7 @@ function make(element: HTMLElement, data: uPlot.AlignedData, pointed: (index: nu
     cursor: { y: false, drag: { x: false, y: false }, points: { show: false } },
     scales: { x: { time: false, range: (_, min, max) => [min - 0.6, max + 0.6] }, y: { range: (_, _min, max) => [0, Math.max(max * 1.05, 10)] } },
     axes: [
-      { ...axis, grid: { show: false }, size: 26, values: (_, all) => all.map((n) => (Number.isInteger(n) ? String(n) : "")) },
+      { ...axis, grid: { show: false }, size: 26, splits: (u) => ticks(u), values: (_, all) => all.map(String) },
       { ...axis, size: 44, values: (_, all) => all.map(short) },
     ],
     series: [

@@ -6,6 +6,7 @@ import { failed } from "../store/toasts.ts";
 import { count, dollars, fully, percent, plural, when } from "../text/format.ts";
 import { Empty, ESTIMATED, Progress, Tokens } from "../ui/controls.tsx";
 import { Shown, useFetched } from "../ui/fetched.tsx";
+import { Icon } from "../ui/icons.tsx";
 import { hitRate, inputOf, kinds, pageOf, savingOf } from "./calls.ts";
 import { Plot } from "./plot.tsx";
 
@@ -26,8 +27,8 @@ export function CostPanel({ view }: { view: SessionView }) {
       <Shown of={view.usage}>
         {!usage && view.usage.failure.value === "" && <Progress value={undefined} label="Loading the calls" />}
         {usage && usage.totals.calls === 0 && (
-          <Empty title="No model calls yet">
-            <p>Send a prompt to see the cache reads, cache writes and cost of each call.</p>
+          <Empty title={view.running.value ? "The first model call is running" : "No model calls yet"}>
+            <p>{view.running.value ? "Its cache reads, cache writes and cost appear here when it ends." : "Send a prompt to see the cache reads, cache writes and cost of each call."}</p>
           </Empty>
         )}
         {usage && usage.totals.calls > 0 && (
@@ -101,18 +102,15 @@ function Table({ log, calls, total }: { log: CallLog; calls: readonly Call[]; to
   return (
     <section class="card" aria-labelledby="calls">
       <h2 id="calls">Calls</h2>
-      <div class="scroll-x" tabIndex={0} role="region" aria-label="Calls, newest first">
-        <table class="numbers calls" aria-labelledby="calls">
-          <thead>
-            <tr>
-              <th scope="col" class="number">Call</th><th scope="col">Purpose</th><th scope="col" class="number">Read</th><th scope="col" class="number">Expected</th>
-              <th scope="col" class="number">Written</th><th scope="col" class="number">Uncached</th><th scope="col" class="number">Output</th>
-              <th scope="col" class="number">Hit rate</th><th scope="col" class="number">Cost</th><th scope="col" class="number">Without cache</th><th scope="col">Time</th><th scope="col">Model</th>
-            </tr>
-          </thead>
-          <tbody>{shown.map((c, i) => <CallRow key={c.callId} call={c} number={newest - i} />)}</tbody>
-        </table>
-      </div>
+      <table class="numbers calls" aria-labelledby="calls">
+        <thead>
+          <tr>
+            <th scope="col">Call</th><th scope="col">Purpose</th><th scope="col" class="number">Input</th><th scope="col" class="number">Hit rate</th>
+            <th scope="col" class="number">Output</th><th scope="col" class="number">Cost</th>
+          </tr>
+        </thead>
+        <tbody>{shown.map((c, i) => <CallRow key={c.callId} call={c} number={newest - i} />)}</tbody>
+      </table>
       <p class="pager">
         <button type="button" class="button small" disabled={at === 0} onClick={() => setPage(at - 1)}>Newer calls</button>
         <button type="button" class="button small" disabled={log.loading.value || (at === last && !log.older.value)} onClick={() => void older().catch(failed("Cannot load older calls"))}>Older calls</button>
@@ -122,27 +120,46 @@ function Table({ log, calls, total }: { log: CallLog; calls: readonly Call[]; to
   );
 }
 
+/** The most important figures of a call. Its row opens to show the others. */
 function CallRow({ call, number }: { call: Call; number: number }) {
+  const [open, setOpen] = useState(false);
   const { estimated } = call;
-  const figure = (n: number) => <td class="number"><Tokens n={n} estimated={estimated} /></td>;
-  const derived = (text: string, exact?: string) => {
-    const title = [exact, estimated && ESTIMATED].filter(Boolean).join(", ");
-    return <td class="number" title={title || undefined}>{estimated && "~"}{text}</td>;
-  };
   return (
-    <tr data-call={call.callId} data-estimated={estimated}>
-      <td class="number quiet">{number}</td>
-      <td>{call.purpose}</td>
-      {figure(call.cacheRead)}
-      <td class="number"><Tokens n={call.expectedCacheRead} /></td>
-      {figure(call.cacheWrite)}
-      {figure(call.input)}
-      {figure(call.output)}
-      {derived(percent(hitRate(call), 1))}
-      {derived(dollars(call.cost), `$${call.cost}`)}
-      {derived(dollars(call.uncachedCost), `$${call.uncachedCost}`)}
-      <td class="quiet"><time dateTime={call.at} title={fully(call.at)}>{when(call.at)}</time></td>
-      <td class="mono">{call.model}</td>
-    </tr>
+    <>
+      <tr data-call={call.callId} data-estimated={estimated}>
+        <td>
+          <button type="button" class="disclosure call-number" aria-expanded={open} aria-label={`Call ${count(number)}, details`} onClick={() => setOpen(!open)}>
+            <Icon name="chevron" />{count(number)}
+          </button>
+        </td>
+        <td>{call.purpose}</td>
+        <td class="number"><Tokens n={inputOf(call)} estimated={estimated} /></td>
+        <td class="number"><Derived call={call} text={percent(hitRate(call), 1)} /></td>
+        <td class="number"><Tokens n={call.output} estimated={estimated} /></td>
+        <td class="number"><Derived call={call} text={dollars(call.cost)} exact={`$${call.cost}`} /></td>
+      </tr>
+      {open && <tr class="call-details" data-details={call.callId}><td colSpan={6}><Details call={call} /></td></tr>}
+    </>
+  );
+}
+
+/** A figure that follows from the tokens of a call. */
+function Derived({ call: { estimated }, text, exact }: { call: Call; text: string; exact?: string }) {
+  const title = [exact, estimated && ESTIMATED].filter(Boolean).join(", ");
+  return <span title={title || undefined}>{estimated && "~"}{text}</span>;
+}
+
+function Details({ call }: { call: Call }) {
+  const { estimated } = call;
+  return (
+    <dl>
+      <div><dt>Cache reads</dt><dd><Tokens n={call.cacheRead} estimated={estimated} /></dd></div>
+      <div><dt>Expected</dt><dd><Tokens n={call.expectedCacheRead} /></dd></div>
+      <div><dt>Cache writes</dt><dd><Tokens n={call.cacheWrite} estimated={estimated} /></dd></div>
+      <div><dt>Uncached</dt><dd><Tokens n={call.input} estimated={estimated} /></dd></div>
+      <div><dt>Without cache</dt><dd><Derived call={call} text={dollars(call.uncachedCost)} exact={`$${call.uncachedCost}`} /></dd></div>
+      <div><dt>Time</dt><dd><time dateTime={call.at} title={fully(call.at)}>{when(call.at)}</time></dd></div>
+      <div><dt>Model</dt><dd class="mono">{call.model}</dd></div>
+    </dl>
   );
 }

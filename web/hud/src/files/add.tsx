@@ -58,7 +58,7 @@ function DocumentForm({ view, onClose }: { view: SessionView; onClose: () => voi
     <Dialog title="Add document" onClose={onClose}>
       <form class="document-form" onSubmit={(e) => { e.preventDefault(); save(); }}>
         <label><span class="label">Name</span><input class="field" ref={field} type="text" value={name} placeholder="rules, design, facts" onInput={(e) => setName(e.currentTarget.value)} /></label>
-        <label><span class="label">Text</span><textarea class="field" rows={10} value={text} onInput={(e) => setText(e.currentTarget.value)} /></label>
+        <label><span class="label">Text</span><textarea class="field" dir="auto" rows={10} value={text} onInput={(e) => setText(e.currentTarget.value)} /></label>
         <label class="check"><input type="checkbox" checked={pinned} onChange={(e) => setPinned(e.currentTarget.checked)} /> Pinned: never evicted when the window is full</label>
         {problem !== "" && <p class="note bad" role="alert">{problem}</p>}
         <p class="note">Replaces an existing document with this name.</p>

@@ -3,7 +3,7 @@ import { isOpen } from "../store/connection.ts";
 import type { SessionView } from "../store/session.ts";
 import { failed, toast } from "../store/toasts.ts";
 import { Confirm, IconButton, Tokens } from "../ui/controls.tsx";
-import { Hit } from "../ui/filter.tsx";
+import { Cut } from "../ui/cut.tsx";
 import { reasonText } from "../text/reasons.ts";
 import { removeFile } from "./actions.ts";
 import { isOutline, stateOf } from "./rows.ts";
@@ -11,7 +11,7 @@ import { isOutline, stateOf } from "./rows.ts";
 export function FileRow({ view, file, unused, filter }: { view: SessionView; file: FileInfo; unused: number; filter: string }) {
   return (
     <div class="entry two with-action" role="listitem" data-file={file.path} data-tokens={file.tokens} data-state={file.state}>
-      <code class="entry-key" title={file.path}><Hit text={file.path} filter={filter} /></code>
+      <code class="entry-key cut" title={file.path}><Cut text={file.path} filter={filter} /></code>
       <span class="entry-number"><Tokens n={file.tokens} /></span>
       <span class="entry-more">
         <span class={file.state === "not_available" ? "bad" : isOutline(file) ? "mark" : ""}>{stateOf(file)}</span>
@@ -37,7 +37,7 @@ export function DocumentRow({ view, document, unused, filter }: { view: SessionV
   };
   return (
     <div class="entry two with-action with-words" role="listitem" data-document={document.name} data-tokens={document.tokens}>
-      <code class="entry-key" title={document.name}><Hit text={document.name} filter={filter} /></code>
+      <code class="entry-key cut" title={document.name}><Cut text={document.name} filter={filter} /></code>
       <span class="entry-number"><Tokens n={document.tokens} /></span>
       <span class="entry-more">
         <span class="quiet">{document.pinned ? "pinned" : `priority ${document.priority}`}</span>

@@ -55,13 +55,16 @@ function sorted<T extends { tokens: number }>(all: T[], order: Order, name: (one
 /** Tokens of an item that are sent but not needed. The next rebuild removes them. */
 const unusedTokens = (item: TierItem | undefined): number => (item?.leaves ? item.tokens : item?.dead ?? 0);
 
+/** linesWords returns lines in words: "line 3", "lines 3 to 8". */
+export const linesWords = ({ start, end }: { start: number; end: number }): string => (end > start ? `lines ${start} to ${end}` : `line ${start}`);
+
 /** stateOf returns how much of a file the model receives, in words. */
 export function stateOf(file: FileInfo): string {
   switch (file.state) {
     case "full":
       return "whole";
     case "partial":
-      return file.range ? `lines ${file.range.start} to ${file.range.end}` : "partial";
+      return file.range ? linesWords(file.range) : "partial";
     case "summary_only":
       return "outline only";
     case "not_available":

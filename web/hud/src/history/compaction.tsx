@@ -32,6 +32,9 @@ export function Compaction({ view }: { view: SessionView }) {
   );
 }
 
+/** filled returns the size of the history in relation to the trigger, in words. */
+const filled = ({ size, trigger, percentUsed }: CompactionStatus): string => (size > trigger ? "above the trigger" : `${percentUsed} %`);
+
 function Status({ status }: { status: CompactionStatus }) {
   return (
     <div class="status" data-enabled={status.enabled} data-history={status.size} data-trigger={status.trigger} data-due={status.needsCompaction} data-paused={status.paused} data-outcome={status.lastOutcome}>
@@ -39,11 +42,11 @@ function Status({ status }: { status: CompactionStatus }) {
         <>
           <p>
             <strong>On</strong>: {status.strategy}, at <Tokens n={status.trigger} /> {status.unit}
-            <span class="quiet">; history <Tokens n={status.size} />, {status.percentUsed} %</span>
+            <span class="quiet">; history <Tokens n={status.size} />, {filled(status)}</span>
             {status.needsCompaction && <span class="mark">Compaction due{waits[status.waitsFor] && `: ${waits[status.waitsFor]}`}</span>}
             {status.paused && !status.needsCompaction && <span class="mark">backing off until the history grows by a quarter</span>}
           </p>
-          <progress class="progress" max={Math.max(status.trigger, 1)} value={Math.min(status.size, status.trigger)} aria-label={`History: ${status.percentUsed} % of the compaction trigger`} />
+          <progress class="progress" max={Math.max(status.trigger, 1)} value={Math.min(status.size, status.trigger)} aria-label={`History: ${filled(status)}${status.size > status.trigger ? "" : " of the compaction trigger"}`} />
         </>
       ) : <p><strong>Automatic compaction is off</strong></p>}
       {status.lastOutcome && <p class="quiet">Last compaction: {words(status.lastOutcome)}</p>}

@@ -6,7 +6,7 @@ import { isOpen } from "../store/connection.ts";
 import type { SessionView } from "../store/session.ts";
 import { failed, toast } from "../store/toasts.ts";
 import { fully, when } from "../text/format.ts";
-import { Confirm, Tokens } from "../ui/controls.tsx";
+import { Confirm, TokenCount, Tokens } from "../ui/controls.tsx";
 import { detailsOf, sizesOf, type TimelineRow } from "./timeline.ts";
 
 export function TimelineRowView({ view, row }: { view: SessionView; row: TimelineRow }) {
@@ -35,10 +35,10 @@ function EditRow({ view, edit, undoable, title }: { view: SessionView; edit: Lis
         <span class="timeline-row-head"><span class="timeline-row-title">{title}</span>{!edit.inForce && <span class="mark">no longer active</span>}</span>
         <Time at={edit.at} />
       </header>
-      <p class="quiet">{sizes && <span class="timeline-row-sizes"><Tokens n={sizes.before} /> to <Tokens n={sizes.after} /> tokens</span>}{details.length > 0 && `${sizes ? ", " : ""}${details.join(", ")}`}</p>
+      <p class="quiet">{sizes && <span class="timeline-row-sizes"><Tokens n={sizes.before} /> to <TokenCount n={sizes.after} /></span>}{details.length > 0 && `${sizes ? ", " : ""}${details.join(", ")}`}</p>
       {open && <pre class="timeline-row-summary">{edit.summary}</pre>}
       <div class="timeline-row-actions">
-        {edit.summary && <button type="button" class="link" aria-expanded={open} onClick={() => setOpen(!open)}>{open ? "Hide summary" : <>Show summary, <Tokens n={edit.summaryTokens ?? 0} /> tokens</>}</button>}
+        {edit.summary && <button type="button" class="link" aria-expanded={open} onClick={() => setOpen(!open)}>{open ? "Hide summary" : <>Show summary, <TokenCount n={edit.summaryTokens ?? 0} /></>}</button>}
         {undoable && <Confirm label="Undo" about={title} question="Undo this change?" yes="Undo" disabled={!isOpen.value} onYes={() => void undo(view)} />}
         {!undoable && <Restore view={view} target={{ seq: edit.seq }} about={title} name={`the state after “${title}”`} />}
       </div>

@@ -7,6 +7,7 @@ import type { SessionView } from "../store/session.ts";
 import { TakeBack, type Action } from "../store/take-back.ts";
 import { fully, plural, when } from "../text/format.ts";
 import { Icon } from "../ui/icons.tsx";
+import { Cut } from "../ui/cut.tsx";
 import { VirtualList } from "../ui/virtual-list.tsx";
 import { Outcome } from "./outcome.tsx";
 import { inForce, reviewRows, takenBack, turnsOf, type ChangedFile, type ChangedTurn, type ReviewedChange, type ReviewRow } from "./rows.ts";
@@ -118,7 +119,7 @@ function FileLine({ file, open, view, takeBack, toggle }: FileLineProps) {
       <header>
         <button type="button" class="disclosure" aria-expanded={open} onClick={toggle}>
           <Icon name="chevron" />
-          <bdi class="diff-path" title={path}>{path}</bdi>
+          <bdi class="diff-path cut" title={path}><Cut text={path} /></bdi>
           {kinds.map((kind) => <span key={kind} class="mark">{kind}</span>)}
           <span class="review-state">{statesOf(file.changes)}</span>
         </button>

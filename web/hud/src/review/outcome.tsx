@@ -3,6 +3,7 @@ import { place } from "../conversation/calls.ts";
 import { Diff } from "../conversation/diff.tsx";
 import { shownOf } from "../conversation/diffs.ts";
 import { plural } from "../text/format.ts";
+import { Cut } from "../ui/cut.tsx";
 import { outcomeWords, stays } from "./words.ts";
 
 /** Files that are listed, at most. */
@@ -21,7 +22,7 @@ export function Outcome({ restored, folder }: { restored: RestoredFiles; folder:
 }
 
 function OneFile({ file, folder }: { file: RestoredFile; folder: string }) {
-  const line = <><bdi class="outcome-path">{place({ path: file.path }, folder)}</bdi> {outcomeWords(file, folder)}</>;
+  const line = <><bdi class="outcome-path cut" title={place({ path: file.path }, folder)}><Cut text={place({ path: file.path }, folder)} /></bdi> {outcomeWords(file, folder)}</>;
   if (!file.diff) return <li data-outcome={file.outcome}>{line}</li>;
   return (
     <li data-outcome={file.outcome}>

@@ -25,10 +25,10 @@ export function SearchResults() {
           <div role="listitem" key={hit.messageId}>
             <a class="hit" href={sessionAddress(hit.sessionId, "", hit.seq)}>
               <span class="hit-head">
-                <span class="hit-title">{session ? titleOf(session.info) : hit.sessionId}</span>
+                <span class="hit-title" dir="auto">{session ? titleOf(session.info) : hit.sessionId}</span>
                 <time dateTime={hit.at}>{when(hit.at)}</time>
               </span>
-              <span class="hit-text">
+              <span class="hit-text" dir="auto">
                 <span class="quiet">{roles[hit.role] ?? hit.role}: </span>
                 {hit.copies !== undefined && <span class="quiet" data-copies={hit.copies}>({plural(hit.copies, "copy", "copies")}) </span>}
                 {snippetParts(hit).map((s, i) => (s.hit ? <mark key={i}>{s.text}</mark> : s.text))}

@@ -65,7 +65,7 @@ function SearchField() {
   return (
     <div class="search">
       <Icon name="search" />
-      <input id="search" type="search" class="search-field" placeholder="Search all messages" aria-label="Search all messages"
+      <input id="search" type="search" dir="auto" class="search-field" placeholder="Search all messages" aria-label="Search all messages"
         value={query.value} onInput={(e) => search(e.currentTarget.value)} onKeyDown={keys} />
       {query.value === "" ? <kbd aria-hidden="true">/</kbd> : <IconButton icon="close" label="Clear search (Esc)" onClick={() => search("")} />}
     </div>
@@ -127,7 +127,7 @@ function SessionLine({ listed }: { listed: Listed }) {
     <div class={here ? "line here" : "line"} role="listitem">
       <a href={sessionAddress(info.sessionId)} aria-current={here ? "page" : undefined} data-session={info.sessionId} title={`${titleOf(info)}\n${fully(info.updatedAt)}`}>
         <span class={state ? "dot live" : "dot"} aria-hidden="true" />
-        <span class="line-title">{titleOf(info)}</span>
+        <span class="line-title" dir="auto">{titleOf(info)}</span>
         {state ? <span class="line-state">{states[state] ?? state}</span> : <time class="line-time" dateTime={info.updatedAt}>{when(info.updatedAt)}</time>}
       </a>
     </div>

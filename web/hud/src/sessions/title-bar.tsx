@@ -8,6 +8,7 @@ import { discard, rename } from "../store/sessions.ts";
 import { failed, toast } from "../store/toasts.ts";
 import { exportSession } from "../store/transfer.ts";
 import { IconButton } from "../ui/controls.tsx";
+import { Cut } from "../ui/cut.tsx";
 
 /** The title of the open session, editable in place, and the actions on the session. */
 export function TitleBar({ view }: { view: SessionView }) {
@@ -28,11 +29,11 @@ export function TitleBar({ view }: { view: SessionView }) {
   return (
     <header class="title-bar">
       <div class="title">
-        {naming ? <TitleField view={view} title={view.title.value} onDone={() => setNaming(false)} /> : <h1 onDblClick={() => setNaming(true)}>{title}</h1>}
-        <p class="title-path" title={view.cwd.value}>
+        {naming ? <TitleField view={view} title={view.title.value} onDone={() => setNaming(false)} /> : <h1 dir="auto" onDblClick={() => setNaming(true)}>{title}</h1>}
+        <p class="title-path">
           {view.compacting.value !== "" && <span class="title-state">compacting</span>}
           {view.running.value && <span class="title-state">{questionsOf(view.id).length > 0 ? "needs permission" : "replying"}</span>}
-          {view.cwd.value}
+          <bdi class="cut" title={view.cwd.value}><Cut text={view.cwd.value} /></bdi>
         </p>
       </div>
       <div class="title-actions">
@@ -59,7 +60,7 @@ function TitleField({ view, title, onDone }: { view: SessionView; title: string;
     }
   };
   return (
-    <input class="title-field" type="text" aria-label="Session title" autofocus value={text} ref={(e) => { if (e && document.activeElement !== e) { e.focus(); e.select(); } }}
+    <input class="title-field" type="text" dir="auto" aria-label="Session title" autofocus value={text} ref={(e) => { if (e && document.activeElement !== e) { e.focus(); e.select(); } }}
       onInput={(e) => setText(e.currentTarget.value)} onKeyDown={keys} onBlur={save} />
   );
 }

@@ -1,6 +1,6 @@
 import { signal } from "@preact/signals";
 import type { Compaction, Strategy } from "@strata/client";
-import { plural, short } from "../text/format.ts";
+import { noun, plural, short } from "../text/format.ts";
 import type { SessionView } from "./session.ts";
 import { tellFiles } from "./take-back.ts";
 import { failed, toast } from "./toasts.ts";
@@ -50,7 +50,7 @@ const unchanged: Partial<Record<Compaction["outcome"], string>> = {
 
 function showOutcome(view: SessionView, done: Compaction): void {
   if (done.outcome === "compacted") {
-    toast(`History compacted: ${short(done.before)} to ${short(done.after)} tokens.`, { action: { label: "Undo", run: () => void undo(view) } });
+    toast(`History compacted: ${short(done.before)} to ${short(done.after)} ${noun(done.after, "token")}.`, { action: { label: "Undo", run: () => void undo(view) } });
   } else if (done.outcome === "failed") {
     toast(`Compaction failed: ${done.reason ?? "no reason given"}`, { bad: true });
   } else {

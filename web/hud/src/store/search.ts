@@ -1,5 +1,6 @@
 import { signal } from "@preact/signals";
 import type { SearchHit } from "@strata/client";
+import { markup } from "../text/plain.ts";
 import { call } from "./connection.ts";
 
 /** The search in all messages: the query and its hits. */
@@ -69,7 +70,7 @@ export interface SnippetPart {
   hit: boolean;
 }
 
-/** snippetParts divides a snippet at its marks, which count bytes of UTF-8. */
+/** snippetParts divides a snippet at its marks, which count bytes of UTF-8, and removes the Markdown syntax of messages. */
 export function snippetParts(hit: SearchHit): SnippetPart[] {
   const bytes = new TextEncoder().encode(hit.snippet);
   const decoder = new TextDecoder();
@@ -84,7 +85,25 @@ export function snippetParts(hit: SearchHit): SnippetPart[] {
     take(end, true);
   }
   take(bytes.length, false);
-  return shortenLead(parts);
+  return shortenLead(hit.role === "tool" ? parts : withoutMarkup(parts));
+}
+
+/** withoutMarkup removes Markdown syntax from the parts of a text. Syntax that matched stays. */
+function withoutMarkup(parts: readonly SnippetPart[]): SnippetPart[] {
+  const removed = markup(parts.map((p) => p.text).join(""));
+  let at = 0;
+  return parts.map((part) => {
+    const [start, end] = [at, (at += part.text.length)];
+    if (part.hit) return part;
+    let text = "";
+    let from = start;
+    for (const [first, last] of removed) {
+      if (last <= start || first >= end) continue;
+      text += part.text.slice(from - start, Math.max(first, start) - start);
+      from = Math.min(last, end);
+    }
+    return { text: text + part.text.slice(from - start), hit: false };
+  }).filter((part) => part.text !== "");
 }
 
 /** Maximum characters before the first match. With more, the match could be outside the visible lines. */

@@ -5,6 +5,7 @@ import type {
 } from "@strata/client";
 import { call, client, isOpen, offers } from "./connection.ts";
 import { Fetched } from "./fetched.ts";
+import { Labels } from "./labels.ts";
 import { LiveCalls } from "./live-calls.ts";
 import { Reviews } from "./reviews.ts";
 import type { ShownPlan } from "./tool-calls.ts";
@@ -54,10 +55,14 @@ export class SessionView {
   readonly unsaved = signal("");
   readonly leftOut = signal<readonly { key: string; reason: string }[]>([]);
   readonly failure = signal<Failure | null>(null);
+  /** The prompt that is being edited, null for none. */
+  readonly editing = signal<Entry | null>(null);
   /** The newest changes of tiers. */
   readonly tierChanges = signal<readonly { key: string; from: string; to: string; reason: string }[]>([]);
   /** The slash commands of the session. */
   readonly commands = signal<readonly AvailableCommand[]>([]);
+  /** Number of prompts that the user sent from this page, without queued ones, which come when the user may read. */
+  readonly prompted = signal(0);
   /** The output of the last prompt, if it was a slash command that is no turn; null for none. */
   readonly output = signal<{ command: string; text: string } | null>(null);
   /** Announced by screen readers. */
@@ -65,6 +70,8 @@ export class SessionView {
   readonly busy = computed(() => this.running.value !== null || this.sending.value !== null);
   readonly transcript: Transcript;
   readonly calls = new LiveCalls();
+  /** The first words of messages. */
+  readonly labels = new Labels((params) => this.call("_strata/history/list", params, { signal: this.ended.signal }));
   /** The newest plan of the model, null for none. */
   readonly plan = computed(() => this.newPlan.value ?? this.transcript.plan.value);
 
@@ -96,6 +103,7 @@ export class SessionView {
   private readonly handle: SessionHandle;
   private readonly ended = new AbortController();
   private stopConnection: () => void;
+  private stopLabels: () => void;
 
   constructor(readonly id: string) {
     const open = client.peek();
@@ -103,6 +111,7 @@ export class SessionView {
     this.handle = open.session(id);
     this.transcript = new Transcript(id);
     this.stopConnection = this.followConnection();
+    this.stopLabels = effect(() => this.labels.take(this.transcript.entries.value.map((e) => e.message)));
     void this.follow();
   }
 
@@ -110,6 +119,7 @@ export class SessionView {
   close(): void {
     this.ended.abort();
     this.stopConnection();
+    this.stopLabels();
   }
 
   /** call sends a request about this session. */
@@ -395,13 +405,14 @@ export class SessionView {
     return true;
   }
 
-  /** prompt sends a prompt. The reply arrives as events; a failure is shown in the conversation. */
-  async prompt(blocks: ContentBlock[], meta?: Message["meta"]): Promise<void> {
+  /** prompt sends a prompt, a queued one with its id. The reply arrives as events; a failure is shown in the conversation. */
+  async prompt(blocks: ContentBlock[], meta?: Message["meta"], queuedId?: string): Promise<void> {
     this.failure.value = this.output.value = null;
     if (this.transcript.newer.peek()) await this.transcript.showNewest();
-    const turn = this.handle.prompt(blocks, meta === undefined ? {} : { meta });
+    const turn = this.handle.prompt(blocks, { ...(meta === undefined ? {} : { meta }), ...(queuedId === undefined ? {} : { promptId: queuedId }) });
     const { promptId } = turn;
-    this.transcript.prompted(promptId, blocks as Block[]);
+    this.transcript.prompted(promptId, blocks.map(asBlock));
+    if (queuedId === undefined) this.prompted.value++;
     this.sending.value = turn;
     try {
       const { command } = await turn.result;
@@ -490,6 +501,9 @@ function concerns(failure: Failure, snapshot: Snapshot): boolean {
   if (failure.userMessageId === "") return true;
   return snapshot.messages.findLast((m) => m.role === "user")?.id === failure.userMessageId;
 }
+
+/** asBlock returns a block of a prompt as the transcript has it. */
+const asBlock = (b: ContentBlock): Block => (b.type === "resource" ? { type: "resource", uri: b.resource.uri, text: b.resource.text ?? "" } : b);
 
 /** asPrompt returns the blocks of a stored prompt as the same prompt content. */
 function asPrompt(blocks: readonly Block[]): ContentBlock[] {

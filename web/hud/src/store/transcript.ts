@@ -41,6 +41,8 @@ export class Transcript {
 
   private refreshing: Promise<void> | null = null;
   private refreshAgain = false;
+  /** Number of times that another range was loaded in place of the messages. */
+  private ranges = 0;
 
   constructor(private readonly sessionId: string) {}
 
@@ -135,6 +137,7 @@ export class Transcript {
   private async refreshAll(): Promise<void> {
     do {
       this.refreshAgain = false;
+      const { ranges } = this;
       const first = this.entries.value[0]?.message.seq ?? 0;
       const last = this.entries.value.at(-1)?.message.seq ?? 0;
       let cursor = this.newer.value ? String(last + 1) : undefined;
@@ -145,7 +148,8 @@ export class Transcript {
         this.summary.value = page.summary;
         cursor = page.nextCursor;
       } while (cursor !== undefined && first > 0 && (messages[0]?.seq ?? 0) > first && messages.length < 2 * MAX_LOADED);
-      this.merge(messages, cursor !== undefined);
+      if (ranges !== this.ranges) this.refreshAgain = true; // these messages are of the range before
+      else this.merge(messages, cursor !== undefined);
     } while (this.refreshAgain);
   }
 
@@ -210,6 +214,7 @@ export class Transcript {
     if (this.entries.value.some((e) => e.message.seq === seq)) return;
     await this.during("around", async () => {
       const page = await this.page(String(seq + 1));
+      this.ranges++;
       this.entries.value = page.messages.map(stored);
       this.summary.value = page.summary;
       this.older.value = page.nextCursor !== undefined;
@@ -222,6 +227,7 @@ export class Transcript {
   async showNewest(): Promise<void> {
     await this.during("around", async () => {
       const page = await this.page(undefined);
+      this.ranges++;
       this.newer.value = false;
       this.entries.value = page.messages.map(stored);
       this.summary.value = page.summary;

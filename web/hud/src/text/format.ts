@@ -67,8 +67,11 @@ export function fully(iso: string): string {
   return Number.isNaN(at.getTime()) ? "" : dateTime.format(at);
 }
 
+/** noun returns a noun for a count: "message" for 1, otherwise "messages". */
+export const noun = (n: number, one: string, many = one + "s"): string => (n === 1 ? one : many);
+
 /** plural formats a count with its noun: "1 message", "2 messages". */
-export const plural = (n: number, one: string, many = one + "s"): string => `${count(n)} ${n === 1 ? one : many}`;
+export const plural = (n: number, one: string, many = one + "s"): string => `${count(n)} ${noun(n, one, many)}`;
 
 /** base returns the last element of a path. */
 export function base(path: string): string {

@@ -40,7 +40,22 @@ export function render(text: string): DocumentFragment {
     link.target = "_blank";
     link.rel = "noopener noreferrer nofollow";
   }
+  for (const block of fragment.children) {
+    if (block instanceof HTMLElement && !(block instanceof HTMLPreElement)) block.dir = "auto";
+  }
+  for (const table of fragment.querySelectorAll("table")) scroll(table);
   return fragment;
+}
+
+/** scroll puts a table into a box in which it scrolls if it is wide, also by keyboard. */
+function scroll(table: HTMLTableElement): void {
+  const box = document.createElement("div");
+  box.className = "prose-table";
+  box.tabIndex = 0;
+  box.setAttribute("role", "region");
+  box.setAttribute("aria-label", "Table");
+  table.replaceWith(box);
+  box.append(table);
 }
 
 function escape(text: string): string {

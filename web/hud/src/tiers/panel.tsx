@@ -2,12 +2,13 @@ import type { Breakdown, TierItem } from "@strata/client";
 import { useMemo, useState } from "preact/hooks";
 import type { SessionView } from "../store/session.ts";
 import { count, plural, tokens } from "../text/format.ts";
-import { Progress, Tokens } from "../ui/controls.tsx";
+import { Progress, TokenCount, Tokens } from "../ui/controls.tsx";
 import { Shown, useFetched } from "../ui/fetched.tsx";
-import { Filter, Hit } from "../ui/filter.tsx";
+import { Filter } from "../ui/filter.tsx";
 import { Icon } from "../ui/icons.tsx";
+import { ItemName } from "../ui/item-name.tsx";
 import { VirtualList } from "../ui/virtual-list.tsx";
-import { labelOf } from "./message-labels.ts";
+import { nameOf, wordsOf } from "../text/items.ts";
 import { above, cachedWords, stepOf, sumUp, tierRows, type TierRow } from "./rows.ts";
 
 /** The tiers of the next request with their items: how long each is unchanged, and what the next rebuild removes. */
@@ -27,8 +28,8 @@ function Tiers({ view, breakdown }: { view: SessionView; breakdown: Breakdown })
   const [closed, setClosed] = useState<ReadonlySet<string>>(new Set());
   const [outlinesOpen, setOutlinesOpen] = useState<ReadonlySet<string>>(new Set());
   const [changesOpen, openChanges] = useState(false);
-  const messages = view.transcript.entries.value;
-  const label = useMemo(() => labelOf(messages.map((e) => e.message)), [messages]);
+  const labels = view.labels.of.value;
+  const label = useMemo(() => (key: string) => wordsOf(nameOf(key, labels)), [labels]);
   const rows = useMemo(() => tierRows(breakdown, { filter, closed, outlinesOpen, changesOpen }, label), [breakdown, filter, closed, outlinesOpen, changesOpen, label]);
   return (
     <>
@@ -37,7 +38,7 @@ function Tiers({ view, breakdown }: { view: SessionView; breakdown: Breakdown })
         <Filter label="Filter items" value={filter} onInput={setFilter} />
       </div>
       <VirtualList class="tiers" focusable role="list" label="Items by tier" rows={rows} estimate={estimate}
-        draw={(row) => <Line row={row} filter={filter} onTier={(tier) => setClosed(toggled(closed, tier))}
+        draw={(row) => <Line view={view} row={row} filter={filter} onTier={(tier) => setClosed(toggled(closed, tier))}
           onOutlines={(tier) => setOutlinesOpen(toggled(outlinesOpen, tier))} onChanges={() => openChanges(!changesOpen)} />} />
     </>
   );
@@ -59,12 +60,13 @@ function Layout({ breakdown }: { breakdown: Breakdown }) {
       {breakdown.layout === "ripple" ? "Layout ripple: each tier is a separately cached block."
         : "Layout log: sent items keep their place; tiers show how long an item is unchanged."}
       {breakdown.cut && <> <strong>The next request is rebuilt: {breakdown.cut}.</strong></>}
-      {breakdown.dead > 0 && <> <Tokens n={breakdown.dead} /> tokens are unused until the next rebuild.</>}
+      {breakdown.dead > 0 && <> <TokenCount n={breakdown.dead} /> unused until the next rebuild.</>}
     </p>
   );
 }
 
 interface LineProps {
+  view: SessionView;
   row: TierRow;
   filter: string;
   onTier: (tier: string) => void;
@@ -72,7 +74,7 @@ interface LineProps {
   onChanges: () => void;
 }
 
-function Line({ row, filter, onTier, onOutlines, onChanges }: LineProps) {
+function Line({ view, row, filter, onTier, onOutlines, onChanges }: LineProps) {
   switch (row.kind) {
     case "changes":
       return (
@@ -87,7 +89,7 @@ function Line({ row, filter, onTier, onOutlines, onChanges }: LineProps) {
     case "change":
       return (
         <div class="entry two" role="listitem" data-change={row.change.key}>
-          <code class="entry-key" title={row.change.key}>{row.change.key}</code>
+          <ItemName view={view} of={row.change.key} />
           <span class="entry-more quiet">{stepOf(row.change)}{row.change.reason && row.change.reason !== "new" && `: ${row.change.reason}`}</span>
         </div>
       );
@@ -96,7 +98,7 @@ function Line({ row, filter, onTier, onOutlines, onChanges }: LineProps) {
     case "outlines":
       return <Outlines row={row} filter={filter} onOutlines={onOutlines} />;
     case "item":
-      return <Item row={row} filter={filter} />;
+      return <Item view={view} row={row} filter={filter} />;
     case "none":
       return <p class="quiet none">{row.text}</p>;
   }
@@ -132,11 +134,11 @@ function Outlines({ row, filter, onOutlines }: { row: Extract<TierRow, { kind: "
   );
 }
 
-function Item({ row, filter }: { row: Extract<TierRow, { kind: "item" }>; filter: string }) {
-  const { item, label, change } = row;
+function Item({ view, row, filter }: { view: SessionView; row: Extract<TierRow, { kind: "item" }>; filter: string }) {
+  const { item, change } = row;
   return (
     <div class="entry two" role="listitem" data-item={item.key} data-tokens={item.tokens} data-n={item.n}>
-      {label !== "" ? <span class="entry-label" title={label}><Hit text={label} filter={filter} /></span> : <Key of={item} filter={filter} />}
+      <ItemName view={view} of={item.key} filter={filter} />
       <span class="entry-number"><Tokens n={item.tokens} /></span>
       <span class="entry-more">
         <span class="quiet">{item.kind}</span>
@@ -144,15 +146,10 @@ function Item({ row, filter }: { row: Extract<TierRow, { kind: "item" }>; filter
         {change && change.from === "" && <span class="mark">new</span>}
         {change && change.from === change.to && change.from !== "" && <span class="mark">{change.reason}</span>}
         <Leaves item={item} />
-        {label !== "" && <Key of={item} filter={filter} />}
       </span>
       <Steps item={item} tier={row.tier} />
     </div>
   );
-}
-
-function Key({ of, filter }: { of: TierItem; filter: string }) {
-  return <code class="entry-key" title={of.key}><Hit text={of.key} filter={filter} /></code>;
 }
 
 function Leaves({ item }: { item: TierItem }) {

@@ -7,7 +7,7 @@ export type TierRow = Row & (
   | { kind: "changes"; changes: readonly TierChange[]; open: boolean }
   | { kind: "change"; change: TierChange }
   | { kind: "tier"; tier: Tier; shown: number; open: boolean }
-  | { kind: "item"; item: TierItem; tier: string; change: TierChange | undefined; label: string }
+  | { kind: "item"; item: TierItem; tier: string; change: TierChange | undefined }
   | { kind: "outlines"; tier: string; items: readonly TierItem[]; open: boolean }
   | { kind: "none"; text: string }
 );
@@ -21,29 +21,29 @@ export interface Shown {
   changesOpen: boolean;
 }
 
-/** tierRows returns the changes of the last reply and the rows of all tiers. label returns a label for a key. */
+/** tierRows returns the changes of the last reply and the rows of all tiers. label returns the name for a key. */
 export function tierRows(breakdown: Breakdown, look: Shown, label: (key: string) => string): TierRow[] {
   const changes = new Map(breakdown.changes.map((c) => [c.key, c]));
   const rows: TierRow[] = [];
   if (look.filter === "") rows.push(...changeRows(breakdown.changes, look.changesOpen));
   let hits = 0;
   for (const tier of breakdown.tiers) {
-    const items = tier.items.map((item) => ({ item, label: label(item.key) })).filter((i) => matches(look.filter, i.item.key, i.label));
+    const items = tier.items.filter((item) => matches(look.filter, item.key, label(item.key)));
     hits += items.length;
     if (look.filter !== "" && items.length === 0) continue;
     const open = look.filter !== "" || !look.closed.has(tier.tier);
     rows.push({ key: `tier ${tier.tier}`, kind: "tier", tier, shown: items.length, open });
     if (!open) continue;
-    const outlines = items.map((i) => i.item).filter(isOutline);
+    const outlines = items.filter(isOutline);
     const listed = look.filter !== "" || look.outlinesOpen.has(tier.tier);
     let headed = false;
-    for (const i of items) {
-      if (isOutline(i.item)) {
+    for (const item of items) {
+      if (isOutline(item)) {
         if (!headed) rows.push({ key: `outlines ${tier.tier}`, kind: "outlines", tier: tier.tier, items: outlines, open: listed });
         headed = true;
         if (!listed) continue;
       }
-      rows.push({ key: `item ${i.item.key}`, kind: "item", tier: tier.tier, change: changes.get(i.item.key), ...i });
+      rows.push({ key: `item ${item.key}`, kind: "item", tier: tier.tier, change: changes.get(item.key), item });
     }
   }
   if (look.filter !== "" && hits === 0) rows.push({ key: "none", kind: "none", text: "No matching items" });

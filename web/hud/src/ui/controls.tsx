@@ -2,7 +2,7 @@ import type { ComponentChildren, TargetedMouseEvent } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Icon, type IconName } from "./icons.tsx";
 import { failed } from "../store/toasts.ts";
-import { plural, tokens } from "../text/format.ts";
+import { noun, plural, tokens } from "../text/format.ts";
 
 interface IconButtonProps {
   icon: IconName;
@@ -97,6 +97,11 @@ export const ESTIMATED = "estimated: the provider reported no usage, or only par
 export function Tokens({ n, estimated = false }: { n: number; estimated?: boolean | undefined }) {
   const exact = plural(n, "token");
   return <span class="tokens" title={estimated ? `${exact}, ${ESTIMATED}` : exact}>{estimated && "~"}{tokens(n)}</span>;
+}
+
+/** An abbreviated number of tokens with its noun. */
+export function TokenCount({ n }: { n: number }) {
+  return <><Tokens n={n} /> {noun(n, "token")}</>;
 }
 
 interface ConfirmProps {

@@ -19,6 +19,8 @@ interface VirtualListProps<R extends Row> {
   draw: (row: R, index: number) => ComponentChildren;
   /** Starts at the end and follows new rows until the user scrolls away. */
   sticky?: boolean;
+  /** A new number scrolls to the end, and follows new rows as `sticky` does. */
+  toEnd?: number;
   /** The row to scroll to. A new object scrolls again. */
   target?: { key: string } | null | undefined;
   onNearTop?: (() => void) | undefined;
@@ -108,13 +110,17 @@ function sharedLength(a: readonly Row[], b: readonly Row[]): number {
  * visible rows keep their place when rows above them are added or change.
  */
 export function VirtualList<R extends Row>(props: VirtualListProps<R>) {
-  const { rows, estimate, draw, sticky = false, target } = props;
+  const { rows, estimate, draw, sticky = false, toEnd = 0, target } = props;
   const scroller = useRef<HTMLDivElement>(null);
   const [, redraw] = useReducer((n: number) => n + 1, 0);
-  const state = useRef({ layout: new Layout(), top: 0, height: 800, pinned: sticky, seen: 0, anchor: "", delta: 0, target: null as object | null, jumps: false }).current;
+  const state = useRef({ layout: new Layout(), top: 0, height: 800, pinned: sticky, seen: 0, anchor: "", delta: 0, target: null as object | null, toEnd, jumps: false }).current;
   const observer = useRowObserver(state.layout, redraw);
   state.layout.arrange(rows, estimate);
 
+  if (toEnd !== state.toEnd) {
+    state.toEnd = toEnd;
+    state.pinned = state.jumps = true;
+  }
   if (target && target !== state.target && state.layout.find(target.key) !== undefined) {
     state.target = target;
     state.jumps = true;
@@ -154,6 +160,7 @@ export function VirtualList<R extends Row>(props: VirtualListProps<R>) {
     const element = scroller.current;
     if (!element) return;
     const size = new ResizeObserver(() => {
+      state.seen = clamped(element, state.seen);
       state.height = element.clientHeight;
       state.layout.width = Math.min(element.clientWidth, 760);
       redraw(0);
@@ -198,6 +205,10 @@ export function VirtualList<R extends Row>(props: VirtualListProps<R>) {
     </div>
   );
 }
+
+/** clamped returns a seen offset, or the present one if the browser moved the element because its content became shorter. */
+const clamped = (element: HTMLElement, seen: number): number =>
+  seen > element.scrollHeight - element.clientHeight ? element.scrollTop : seen;
 
 /**
  * pendingScroll returns how far the user scrolled from an offset, in pixels, before the scroll event arrives. A redraw must

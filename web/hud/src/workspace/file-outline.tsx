@@ -7,7 +7,8 @@ import { Fetched } from "../store/fetched.ts";
 import type { SessionView } from "../store/session.ts";
 import type { Chosen } from "../store/workspace-search.ts";
 import { count } from "../text/format.ts";
-import { Progress, Tokens } from "../ui/controls.tsx";
+import { Progress, TokenCount } from "../ui/controls.tsx";
+import { Cut } from "../ui/cut.tsx";
 import { Shown, useFetched } from "../ui/fetched.tsx";
 import { VirtualList } from "../ui/virtual-list.tsx";
 import { keyOfLine, outlineRows, type OutlineRow } from "./rows.ts";
@@ -33,7 +34,7 @@ export function FileOutline({ view, chosen }: { view: SessionView; chosen: Chose
     <div class="column" onKeyDown={(e) => { if (e.key === "Escape") { e.stopPropagation(); back(); } }}>
       <header class="panel-head">
         <div class="one-line file-title">
-          <h2 ref={heading} tabIndex={-1}><code>{path}</code></h2>
+          <h2 ref={heading} tabIndex={-1}><code class="cut" title={path}><Cut text={path} /></code></h2>
           <button type="button" class="button small" onClick={back}>{view.workspace.query.value.trim() === "" ? "Show files" : "Show results"}</button>
         </div>
         {outline && files && <Standing view={view} outline={outline} file={files.find((f) => f.path === outline.path)} />}
@@ -58,8 +59,8 @@ function Standing({ view, outline, file }: { view: SessionView; outline: Outline
         {partial && <span class="mark" title="The file has syntax errors, or more definitions than an outline can contain">outline incomplete</span>}
       </p>
       <p class="quiet">
-        {language !== "" && <><span data-outline-tokens={tokens}>Outline: <Tokens n={tokens} /> tokens</span></>}
-        {file && state !== "not_available" && state !== "summary_only" && <span>{language !== "" && ", "}in the request: <Tokens n={file.tokens} /> tokens</span>}
+        {language !== "" && <><span data-outline-tokens={tokens}>Outline: <TokenCount n={tokens} /></span></>}
+        {file && state !== "not_available" && state !== "summary_only" && <span>{language !== "" && ", "}in the request: <TokenCount n={file.tokens} /></span>}
       </p>
       <div class="one-line">
         {state !== "full" && <button type="button" class="button small primary" disabled={disabled} onClick={() => void addFile(view, path)}>Add in full</button>}

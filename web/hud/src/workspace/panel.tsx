@@ -2,6 +2,7 @@ import { useMemo } from "preact/hooks";
 import { stateOf } from "../files/rows.ts";
 import type { SessionView } from "../store/session.ts";
 import { Progress, Tokens } from "../ui/controls.tsx";
+import { Cut } from "../ui/cut.tsx";
 import { Shown, useFetched } from "../ui/fetched.tsx";
 import { VirtualList } from "../ui/virtual-list.tsx";
 import { FileOutline } from "./file-outline.tsx";
@@ -49,7 +50,7 @@ function Line({ view, row }: { view: SessionView; row: KnownRow }) {
       return (
         <div role="listitem" data-known={row.file.path} data-state={row.file.state} data-tokens={row.file.tokens}>
           <button type="button" class="pick" onClick={() => (view.workspace.chosen.value = { path: row.file.path, line: 0 })}>
-            <code class="entry-key" title={row.file.path}>{row.file.path}</code>
+            <code class="entry-key cut" title={row.file.path}><Cut text={row.file.path} /></code>
             <span class="entry-number"><Tokens n={row.file.tokens} /></span>
             {row.stated && <span class={row.file.state === "not_available" ? "pick-more bad" : "pick-more quiet"}>{stateOf(row.file)}{row.file.read && row.file.state === "not_available" && `: ${row.file.reason}`}</span>}
           </button>

@@ -3,6 +3,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { MAX_RESULTS, type WorkspaceSearch } from "../store/workspace-search.ts";
 import { plural } from "../text/format.ts";
 import { Empty, Progress } from "../ui/controls.tsx";
+import { Cut } from "../ui/cut.tsx";
 import { Hit } from "../ui/filter.tsx";
 import { RESULTS, resultId } from "./search-field.tsx";
 
@@ -42,7 +43,7 @@ function Result({ search, hit, at }: { search: WorkspaceSearch; hit: OutlineHit;
       onMouseDown={(e) => e.preventDefault()} onClick={() => (search.chosen.value = { path: hit.path, line: hit.line ?? 0 })}>
       <span class="entry-label"><Hit text={hit.name} filter={search.query.value} /></span>
       <span class="quiet">{hit.kind}</span>
-      <code class="pick-more entry-key" title={hit.path}>{hit.path}{hit.line !== undefined && `:${hit.line}`}</code>
+      <code class="pick-more entry-key cut" title={hit.path}><Cut text={hit.line === undefined ? hit.path : `${hit.path}:${hit.line}`} /></code>
     </li>
   );
 }

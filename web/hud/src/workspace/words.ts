@@ -1,4 +1,5 @@
 import type { FileInfo, IndexStatus, Outline } from "@strata/client";
+import { linesWords } from "../files/rows.ts";
 import { count, plural } from "../text/format.ts";
 import { reasonText } from "../text/reasons.ts";
 
@@ -15,7 +16,7 @@ export function stateWords(outline: Pick<Outline, "state">, file: Pick<FileInfo,
     case "full":
       return "The model receives the whole file.";
     case "partial":
-      return file?.range ? `The model receives lines ${file.range.start} to ${file.range.end}.` : "The model receives a part of the file.";
+      return file?.range ? `The model receives ${linesWords(file.range)}.` : "The model receives a part of the file.";
     case "summary_only":
       return "The model receives the outline.";
     case "not_available":

@@ -1,0 +1,171 @@
+import { effect, signal, untracked } from "@preact/signals";
+import { client, isOpen } from "./connection.ts";
+import { asDraft, contentOf, type Draft } from "./drafts.ts";
+import { names, onChange, recall, remember } from "./remembered.ts";
+import { current } from "./session.ts";
+import { failed } from "./toasts.ts";
+
+/** A prompt that waits for the end of the turn before it. */
+export interface Queued extends Draft {
+  /** The id of the prompt: the server runs it once, also if several tabs send it. */
+  id: string;
+}
+
+/** Maximum prompts of a queue, and queues that the browser remembers. */
+export const MAX_QUEUED = 20;
+const MAX_STORED = 50;
+
+const PREFIX = "queue.";
+
+/**
+ * PromptQueue holds the queued prompts of a session, and sends one after each complete reply, also while the page shows
+ * another session. If a reply was stopped or failed, or if the page did not see its end, the queue waits for the user.
+ */
+export class PromptQueue {
+  readonly prompts = signal<readonly Queued[]>([]);
+  /** Why the queue waits for the user, "" if it does not. */
+  readonly paused = signal("");
+  /** A turn runs; undefined until the server reports it. */
+  private readonly running = signal<boolean | undefined>(undefined);
+  private readonly sending = signal("");
+  private started = ""; // the id of the newest prompt whose turn has started
+  private following: AbortController | null = null;
+  private readonly dispose: (() => void)[];
+
+  constructor(private readonly session: string) {
+    this.prompts.value = this.stored();
+    if (this.prompts.value.length > 0) void this.follow(true);
+    const reload = (): void => {
+      this.prompts.value = this.stored();
+    };
+    this.dispose = [onChange(PREFIX + session, reload), effect(() => this.sendNext())];
+  }
+
+  /** close closes a queue without prompts and reports whether it had none. */
+  close(): boolean {
+    if (this.prompts.peek().length > 0 || this.sending.peek() !== "") return false;
+    this.unfollow();
+    for (const end of this.dispose) end();
+    return true;
+  }
+
+  /** add queues a prompt and reports whether there was room. */
+  add(draft: Draft): boolean {
+    if (this.prompts.value.length >= MAX_QUEUED) return false;
+    this.set([...this.prompts.value, { ...draft, id: promptId() }]);
+    if (!this.following) void this.follow(false);
+    return true;
+  }
+
+  remove(id: string): void {
+    this.set(this.prompts.value.filter((p) => p.id !== id));
+  }
+
+  /** resume sends the prompts of a paused queue. */
+  resume(): void {
+    this.paused.value = "";
+    if (!this.following) void this.follow(false);
+  }
+
+  private set(prompts: readonly Queued[]): void {
+    this.prompts.value = prompts;
+    if (prompts.length === 0) this.paused.value = "";
+    const isStored = prompts.length > 0 && names(PREFIX).length < MAX_STORED;
+    remember(PREFIX + this.session, isStored ? prompts : undefined);
+  }
+
+  private stored(): Queued[] {
+    const all = recall(PREFIX + this.session);
+    if (!Array.isArray(all)) return [];
+    return all.slice(0, MAX_QUEUED).flatMap((value: unknown) => {
+      const draft = asDraft(value);
+      const { id } = (value ?? {}) as { id?: unknown };
+      return draft && typeof id === "string" ? [{ ...draft, id }] : [];
+    });
+  }
+
+  /** follow follows the turns of the session while prompts are queued. If nothing runs at the start, late queues pause. */
+  private async follow(late: boolean): Promise<void> {
+    const open = client.peek();
+    if (!open) return;
+    const stop = (this.following = new AbortController());
+    try {
+      for await (const event of open.session(this.session).watch({ signal: stop.signal })) {
+        if (event.type === "snapshot") {
+          const isRunning = event.snapshot.running !== undefined;
+          if (!isRunning && (late || this.running.peek()) && this.sending.peek() === "") this.pause("The page did not see the end of the last reply.");
+          this.running.value = isRunning;
+          late = true;
+        } else if (event.type === "event" && event.event.type === "turn_started") {
+          this.running.value = true;
+          this.started = event.event.promptId ?? "";
+        } else if (event.type === "event" && event.event.type === "turn_finished") {
+          if (event.event.status !== "completed") this.pause(event.event.status === "cancelled" ? "The reply was stopped." : "The reply failed.");
+          this.running.value = false;
+        }
+        this.unfollowIdle();
+      }
+    } catch {
+      // The session is gone. The page of the session says so.
+    }
+    if (this.following !== stop) return;
+    this.unfollow();
+    this.pause("The session was closed.");
+  }
+
+  private unfollow(): void {
+    this.following?.abort();
+    this.following = null;
+    this.running.value = undefined;
+  }
+
+  private unfollowIdle(): void {
+    if (this.prompts.peek().length === 0 && this.sending.peek() === "") this.unfollow();
+  }
+
+  private pause(why: string): void {
+    if (this.prompts.peek().length > 0) this.paused.value = why;
+  }
+
+  /** Sends the first prompt if nothing runs. */
+  private sendNext(): void {
+    const view = current.value?.id === this.session ? current.value : null;
+    const isFree = isOpen.value && this.running.value === false && this.sending.value === "" && !view?.busy.value && this.paused.value === "";
+    const next = this.prompts.value[0];
+    if (isFree && next) untracked(() => void this.send(next));
+  }
+
+  private async send(prompt: Queued): Promise<void> {
+    const view = current.peek()?.id === this.session ? current.peek() : null;
+    const open = client.peek();
+    if (!open) return;
+    this.sending.value = prompt.id;
+    this.remove(prompt.id);
+    try {
+      if (view) await view.prompt(contentOf(prompt), undefined, prompt.id);
+      else await open.session(this.session).prompt(contentOf(prompt), { promptId: prompt.id }).result;
+      if (view?.failure.peek()) this.pause("The reply failed.");
+    } catch (error) {
+      if (this.started !== prompt.id) this.set([{ ...prompt, id: promptId() }, ...this.prompts.peek()]);
+      this.pause("The reply failed.");
+      failed("Cannot send the queued prompt")(error);
+    }
+    this.sending.value = "";
+    this.unfollowIdle();
+  }
+}
+
+const queues = new Map<string, PromptQueue>();
+
+/** queueOf returns the queue of a session. Other queues without prompts are closed. */
+export function queueOf(session: string): PromptQueue {
+  const known = queues.get(session);
+  if (known) return known;
+  for (const [other, queue] of queues) if (queue.close()) queues.delete(other);
+  const queue = new PromptQueue(session);
+  queues.set(session, queue);
+  return queue;
+}
+
+/** promptId returns a random id. crypto.randomUUID exists only in secure contexts. */
+const promptId = (): string => Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");

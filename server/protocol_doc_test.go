@@ -664,6 +664,9 @@ func exampleAnswers() func(*upstream.Request) upstream.Script {
 				return upstream.Script{Status: 529, Body: `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`}
 			}
 		}
+		if strings.Contains(req.LastText(), "key valid") {
+			return upstream.Script{Status: 401, Body: `{"type":"error","error":{"type":"authentication_error","message":"invalid x-api-key"}}`}
+		}
 		const input = 3
 		all := tokens.For(tokens.Default).Count(string(req.Body))
 		usage := upstream.Usage{Input: input, CacheRead: sent, CacheWrite: max(all-sent-input, 0), Output: 12}

@@ -6,6 +6,7 @@ import (
 	"strata/history"
 	"strata/historystore"
 	"strata/session"
+	"strata/session/following"
 )
 
 // HistoryParams select a page of a list of one session.
@@ -26,6 +27,8 @@ type Message struct {
 	history.Message
 	InView bool  `json:"inView"`
 	View   *View `json:"view,omitempty"` // absent if the view shows the message unchanged
+
+	Ended *following.Ending `json:"ended,omitempty"` // of a prompt: how its newest turn ended; absent after a complete reply
 }
 
 // View describes how the view changes a message.
@@ -54,14 +57,17 @@ type Summary struct {
 
 // NewHistoryPage returns a page of the transcript.
 func NewHistoryPage(l session.List) any {
-	return HistoryPage{newMessages(l.Messages, l.Fates), newSummary(l.Summary), SeqCursor(l.Older)}
+	return HistoryPage{newMessages(l.Messages, l.Fates, l.Ends), newSummary(l.Summary), SeqCursor(l.Older)}
 }
 
-// newMessages joins messages with their visibility; both lists have the same order.
-func newMessages(messages []history.Message, fates []history.Visibility) []Message {
+// newMessages joins messages with their visibility, a list in the same order, and with the ends of their turns.
+func newMessages(messages []history.Message, fates []history.Visibility, ends map[string]following.Ending) []Message {
 	all := make([]Message, len(messages))
 	for i := range messages {
 		all[i] = Message{Message: messages[i], InView: fates[i].InView, View: newView(fates[i])}
+		if end, ended := ends[messages[i].ID]; ended {
+			all[i].Ended = &end
+		}
 	}
 	return all
 }

@@ -27,7 +27,7 @@ export const ErrorCode = {
   busy: -32010,
   /** The message exceeds the model's window; `data: {tokens, limit}`. */
   overBudget: -32011,
-  /** The provider failed; `data: {status, retryAfterMs?, partial}`. */
+  /** The provider failed; its data is a `ProviderFailure`. */
   provider: -32012,
   /** A path was refused; `data: {path, reason}`. */
   refusedPath: -32013,
@@ -296,9 +296,35 @@ export interface MessagePatch {
   state: 'duplicate' | 'shortened';
 }
 
+/** How the newest turn of a prompt ended, if not with a complete reply. */
+export interface TurnEnd {
+  turnId: string;
+  /** `interrupted`: the server stopped. */
+  status: 'failed' | 'cancelled' | 'interrupted';
+  /** The data of an error with code -32012 is a `ProviderFailure`. */
+  error?: RpcErrorObject;
+}
+
+/** The data of an error with code -32012. */
+export interface ProviderFailure {
+  /** The HTTP status, 0 if unknown. */
+  status: number;
+  retryAfterMs?: number;
+  /** A part of the reply was shown. */
+  partial: boolean;
+  /** The provider's name in the configuration. */
+  provider?: string;
+  /** `auth`: the provider has no valid key. */
+  kind?: 'auth' | 'quota' | 'rate' | 'overloaded' | 'invalid' | 'context' | 'picture' | 'network' | 'truncated' | 'cancelled' | 'unknown';
+  /** Number of attempts, all of which failed. */
+  attempts?: number;
+}
+
 /** A message with its visibility. */
 export interface ListedMessage extends Message {
   view?: MessageView;
+  /** Set for a prompt without a complete reply. */
+  ended?: TurnEnd;
   /** Whether the message is in the working history, which is shown to the model. */
   inView: boolean;
 }

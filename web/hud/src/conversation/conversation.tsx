@@ -67,8 +67,9 @@ function Transcript({ view }: { view: SessionView }) {
   const plan = view.plan.value;
   const running = newer ? "" : (view.running.value?.turnId ?? "");
   const calling = view.calling.value;
-  const rows = useMemo(() => allRows({ entries, tail, summary, results, plan, running, calling, expanded }),
-    [entries, transcript.tail.value, newer, summary, results, plan, running, calling, expanded, finished]);
+  const idle = !newer && !view.busy.value;
+  const rows = useMemo(() => allRows({ entries, tail, summary, results, plan, running, calling, idle, expanded }),
+    [entries, transcript.tail.value, newer, summary, results, plan, running, calling, idle, expanded, finished]);
   const marked = useMarked(view, setExpanded);
 
   const toggle = (key: string, around?: string): void => {

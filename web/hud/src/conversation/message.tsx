@@ -7,6 +7,7 @@ import type { Entry } from "../store/transcript.ts";
 import { CopyButton, IconButton } from "../ui/controls.tsx";
 import { Icon } from "../ui/icons.tsx";
 import { Call, Plan, Steps } from "./call.tsx";
+import { EndedView } from "./ended.tsx";
 import { Files, Labeled, Picture } from "./content.tsx";
 import { SegmentView, TailView, Waiting } from "./segments.tsx";
 import { visibilities, firstLine, plainText, expandKey, type Row, type Toggle } from "./rows.ts";
@@ -22,7 +23,7 @@ interface RowProps {
 export function RowView({ row, view, marked, toggle }: RowProps) {
   if (row.kind === "summary") return <SummaryRow summary={row.summary} />;
   const outside = !row.entry.message.inView && row.entry.message.seq > 0;
-  const classes = ["row", row.tone, row.edge, `is-${row.kind}`, row.kind === "head" && row.continued ? "continued" : "", outside ? "outside" : "", marked ? "marked" : ""].filter((c) => c !== "").join(" ");
+  const classes = ["row", row.tone, row.edge, `is-${row.kind}`, row.kind === "head" && row.continued ? "continued" : "", outside && row.kind !== "ended" ? "outside" : "", marked ? "marked" : ""].filter((c) => c !== "").join(" ");
   return <div class={classes}>{rowBody(row, view, toggle)}</div>;
 }
 
@@ -60,6 +61,8 @@ function rowBody(row: Exclude<Row, { kind: "summary" }>, view: SessionView, togg
       return <Waiting />;
     case "changes":
       return <button type="button" class="changes-line" onClick={() => view.reviews.show(row.turnId)}><Icon name="edit" />{plural(row.files, "file")} changed</button>;
+    case "ended":
+      return <EndedView row={row} view={view} />;
     case "plan":
       return <Plan entries={row.entries} />;
   }

@@ -1,5 +1,6 @@
 import type { Provider } from "@strata/client";
-import { useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { route } from "../routes.ts";
 import { counts, info, providers, setKey } from "../store/server.ts";
 import { failed, toast } from "../store/toasts.ts";
 import { connection, isOpen } from "../store/connection.ts";
@@ -112,6 +113,11 @@ const keyStates: Record<Provider["key"], string> = {
 
 function ProviderLine({ provider }: { provider: Provider }) {
   const [key, setField] = useState("");
+  const field = useRef<HTMLInputElement>(null);
+  const wanted = route.value.page === "server" && route.value.key === provider.name;
+  useEffect(() => {
+    if (wanted) field.current?.focus();
+  }, [wanted]);
   const set = (value: string): void => {
     setKey(provider.name, value).then(
       () => {
@@ -128,9 +134,9 @@ function ProviderLine({ provider }: { provider: Provider }) {
         <span class={provider.key === "missing" ? "mark bad" : "quiet"}>{keyStates[provider.key]}</span>
         <span class="quiet">{provider.kind}{provider.baseUrl ? `, ${provider.baseUrl}` : ""}{provider.keyEnv ? `, ${provider.keyEnv}` : ""}</span>
       </div>
-      {provider.key !== "not_needed" && (
+      {(provider.key !== "not_needed" || wanted) && (
         <form class="provider-key" onSubmit={(e) => { e.preventDefault(); set(key); }}>
-          <input class="field mono" type="password" autocomplete="off" aria-label={`API key of ${provider.name}`} placeholder="API key" value={key} onInput={(e) => setField(e.currentTarget.value)} />
+          <input ref={field} class="field mono" type="password" autocomplete="off" aria-label={`API key of ${provider.name}`} placeholder="API key" value={key} onInput={(e) => setField(e.currentTarget.value)} />
           <button type="submit" class="button" disabled={key === "" || !isOpen.value}>Set key</button>
           {provider.key === "memory" && <button type="button" class="button" disabled={!isOpen.value} onClick={() => set("")}>Remove key</button>}
         </form>

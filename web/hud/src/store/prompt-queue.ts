@@ -142,9 +142,8 @@ export class PromptQueue {
     this.sending.value = prompt.id;
     this.remove(prompt.id);
     try {
-      if (view) await view.prompt(contentOf(prompt), undefined, prompt.id);
-      else await open.session(this.session).prompt(contentOf(prompt), { promptId: prompt.id }).result;
-      if (view?.failure.peek()) this.pause("The reply failed.");
+      if (view && !(await view.prompt(contentOf(prompt), undefined, prompt.id))) this.pause("The reply is not complete.");
+      if (!view) await open.session(this.session).prompt(contentOf(prompt), { promptId: prompt.id }).result;
     } catch (error) {
       if (this.started !== prompt.id) this.set([{ ...prompt, id: promptId() }, ...this.prompts.peek()]);
       this.pause("The reply failed.");

@@ -76,6 +76,7 @@ export class Transcript {
   /** started handles the start of a turn: its prompt gets an id, and its reply an entry. */
   started(turnId: string, promptId: string | undefined, userId: string, messageId: string): void {
     const own = promptId === undefined ? undefined : this.tail.value.findLast((e) => e.promptId === promptId);
+    this.entries.value = this.entries.value.map((e) => (e.message.id === userId && e.message.ended ? again(e) : e));
     if (own && this.isStored(userId)) this.tail.value = this.tail.value.filter((e) => e !== own);
     else if (own) this.replace(own, { ...own, message: { ...own.message, id: userId, turnId } });
     this.live(messageId, turnId);
@@ -257,9 +258,14 @@ export class Transcript {
 /** renewed returns the known entry if the message is unchanged, otherwise a new one. */
 function renewed(known: Entry | undefined, message: Message): Entry {
   if (!known) return stored(message);
-  const { seq, status, inView, view } = known.message;
+  const { seq, status, inView, view, ended } = known.message;
   const same = !known.live && seq === message.seq && status === message.status && inView === message.inView;
-  return same && JSON.stringify(view) === JSON.stringify(message.view) ? known : { key: known.key, message };
+  return same && JSON.stringify([view, ended]) === JSON.stringify([message.view, message.ended]) ? known : { key: known.key, message };
+}
+
+/** again returns a stored prompt whose turn runs again. */
+function again({ key, message: { ended: _, ...message } }: Entry): Entry {
+  return { key, message };
 }
 
 const stored = (message: Message): Entry => ({ key: message.id, message });

@@ -27,6 +27,7 @@ type SearchQuery struct {
 // Hit is a message found by a search.
 type Hit struct {
 	Session string
+	Title   string // of the session; empty for none
 	Message string
 	Seq     int64
 	Role    history.Role
@@ -111,7 +112,7 @@ func selectHits(ctx context.Context, tx *sql.Tx, match string, q SearchQuery, be
 			return nil, err
 		}
 	}
-	return collect(ctx, tx, scanHit, `SELECT m.rowid, m.session, m.id, m.seq, m.role, m.at,
+	return collect(ctx, tx, scanHit, `SELECT m.rowid, m.session, s.title, m.id, m.seq, m.role, m.at,
 			snippet(message_fts, 0, char(?1), char(?2), '…', ?3), -bm25(message_fts),
 			(SELECT count(*) FROM `+copies+` AND c.rowid > m.rowid)
 		FROM message_fts CROSS JOIN message m ON m.rowid = message_fts.rowid CROSS JOIN session s ON s.id = m.session
@@ -140,7 +141,7 @@ const copies = `message c INDEXED BY message_by_time CROSS JOIN session cs ON cs
 func scanHit(row scanner) (r hitRow, err error) {
 	var at int64
 	var marked string
-	err = row.Scan(&r.rowid, &r.Session, &r.Message, &r.Seq, &r.Role, &at, &marked, &r.Score, &r.Copies)
+	err = row.Scan(&r.rowid, &r.Session, &r.Title, &r.Message, &r.Seq, &r.Role, &at, &marked, &r.Score, &r.Copies)
 	r.At = fromMicros(at)
 	r.Snippet, r.Marks = fulltext.Unmark(marked)
 	return r, err

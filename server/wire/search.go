@@ -47,6 +47,7 @@ type SearchPage struct {
 // Hit is a message found by a search.
 type Hit struct {
 	SessionID string       `json:"sessionId"`
+	Title     string       `json:"title"` // of the session
 	MessageID string       `json:"messageId"`
 	Seq       int64        `json:"seq"`
 	Role      history.Role `json:"role"`
@@ -62,7 +63,7 @@ func NewSearchPage(found historystore.Found) SearchPage {
 	page := SearchPage{Hits: make([]Hit, len(found.Hits)), NextCursor: found.Next, Behind: found.Behind}
 	for i, h := range found.Hits {
 		page.Hits[i] = Hit{
-			SessionID: h.Session, MessageID: h.Message, Seq: h.Seq, Role: h.Role, At: h.At,
+			SessionID: h.Session, Title: h.Title, MessageID: h.Message, Seq: h.Seq, Role: h.Role, At: h.At,
 			Snippet: h.Snippet, Marks: ranges(h.Marks), Score: h.Score, Copies: h.Copies,
 		}
 	}

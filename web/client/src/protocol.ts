@@ -696,6 +696,8 @@ export interface Assembled {
 
 export interface SearchHit {
   sessionId: string;
+  /** The title of the session, "" for none. */
+  title: string;
   messageId: string;
   /** The sequence number of the message. */
   seq: number;

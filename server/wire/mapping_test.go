@@ -157,11 +157,11 @@ func TestVisibilityOfMessages(t *testing.T) {
 
 func TestSearchesAndTheirHits(t *testing.T) {
 	for role, want := range map[string]bool{"": true, "user": true, "tool": true, "system": false} {
-		p := SearchParams{PageParams: PageParams{Limit: 7, Cursor: "c"}, Query: "q", Role: role, CWD: "/w"}
+		p := SearchParams{PageParams: PageParams{Limit: 7, Cursor: "c"}, Query: "q", Role: role, FolderScope: FolderScope{CWD: "/w"}, SessionID: "s"}
 		q, err := p.SearchQuery()
 		if (err == nil) != want {
 			t.Errorf("role %q: %v", role, err)
-		} else if full := (historystore.SearchQuery{Query: "q", Role: history.Role(role), Cursor: "c", Limit: 7}); want && !cmp.Equal(q, full) {
+		} else if full := (historystore.SearchQuery{Query: "q", Role: history.Role(role), Session: "s", Cursor: "c", Limit: 7}); want && !cmp.Equal(q, full) {
 			t.Errorf("role %q: %+v", role, q)
 		}
 	}

@@ -722,6 +722,8 @@ export interface Assembled {
 
 export interface SearchHit {
   sessionId: string;
+  /** The title of the session, "" for none. */
+  title: string;
   messageId: string;
   /** The sequence number of the message. */
   seq: number;
@@ -733,6 +735,39 @@ export interface SearchHit {
   score: number;
   /** Number of copies of the message, in forks and imports. */
   copies?: number;
+}
+
+/** A session that was found by its title or folder. Marks are the matches: start and end in bytes of UTF-8. */
+export interface FoundSession {
+  sessionId: string;
+  /** "" for none. */
+  title: string;
+  cwd: string;
+  updatedAt: Time;
+  titleMarks: [number, number][];
+  cwdMarks: [number, number][];
+}
+
+/** A block of a message that contains a text. */
+export interface FoundPlace {
+  messageId: string;
+  /** The sequence number of the message. */
+  seq: number;
+  role: Role;
+  /** The type of the block. */
+  type: Block['type'];
+  /** Index into the message's blocks. */
+  block: number;
+  /** Index into the content of a tool's result, otherwise 0. */
+  part: number;
+  /** How often it contains the text. */
+  count: number;
+}
+
+/** Limits a search to the sessions of one folder: `cwd`, or `folder` with those below it. */
+interface FolderScope {
+  cwd?: string;
+  folder?: string;
 }
 
 /** A model call. */
@@ -1134,8 +1169,16 @@ export interface Methods {
     params: OfSession & Page;
     result: { /** Oldest first. */ messages: ListedMessage[]; summary?: Summary; /** For the previous page. */ nextCursor?: string };
   };
+  '_strata/session/search': {
+    params: Page & FolderScope & { query: string };
+    result: { /** Best first. */ sessions: FoundSession[]; /** Number of sessions on all pages. */ total: number; nextCursor?: string };
+  };
+  '_strata/history/find': {
+    params: OfSession & Page & { /** At most 1,024 bytes. */ text: string };
+    result: { /** Oldest first. */ places: FoundPlace[]; nextCursor?: string };
+  };
   '_strata/history/search': {
-    params: Page & { query: string; role?: Role; cwd?: string };
+    params: Page & FolderScope & { query: string; role?: Role; sessionId?: string };
     result: {
       hits: SearchHit[];
       nextCursor?: string;

@@ -5,7 +5,7 @@ import { lineKeys, sendKeys } from "./ui/sending.ts";
 
 /** The shortcuts listed in the help dialog. Single-letter shortcuts are inactive while a text field has the focus. */
 export const shortcuts = (): readonly { keys: string[]; action: string }[] => [
-  { keys: ["/"], action: "Search all messages" },
+  { keys: ["/"], action: "Search sessions and messages" },
   { keys: ["n"], action: "Create session" },
   { keys: ["c"], action: "Focus the prompt" },
   { keys: ["a"], action: "Focus the answers to a permission request" },

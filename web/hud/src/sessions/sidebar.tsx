@@ -1,10 +1,9 @@
 import { signal } from "@preact/signals";
-import type { TargetedKeyboardEvent } from "preact";
 import { useMemo, useRef } from "preact/hooks";
 import { go, route, sessionAddress } from "../routes.ts";
 import { isOpen } from "../store/connection.ts";
 import { questionsOf } from "../store/questions.ts";
-import { query, search } from "../store/search.ts";
+import { query } from "../store/search.ts";
 import { folders, listMore, loading, nextCursor, sessions, stale, titleOf, type Listed } from "../store/sessions.ts";
 import { importSession, transfers } from "../store/transfer.ts";
 import { base, fully, plural, when } from "../text/format.ts";
@@ -12,6 +11,7 @@ import { Empty, IconButton, Progress } from "../ui/controls.tsx";
 import { Icon, Logo } from "../ui/icons.tsx";
 import { VirtualList } from "../ui/virtual-list.tsx";
 import { FailedServers } from "../server/mcp.tsx";
+import { SearchField } from "./search-field.tsx";
 import { SearchResults } from "./search-results.tsx";
 import { dialog } from "../dialogs.ts";
 
@@ -20,7 +20,7 @@ const collapsed = signal<ReadonlySet<string>>(new Set());
 
 type Line = { key: string } & ({ kind: "folder"; path: string; many: number; open: boolean } | { kind: "session"; listed: Listed });
 
-/** The list of all sessions, and the search in all messages. */
+/** The list of all sessions, and the search. */
 export function Sidebar() {
   const file = useRef<HTMLInputElement>(null);
   return (
@@ -49,27 +49,6 @@ function importFile(input: HTMLInputElement): void {
   const file = input.files?.[0];
   input.value = "";
   if (file) void importSession(file, (id) => go(sessionAddress(id)));
-}
-
-function SearchField() {
-  const keys = (event: TargetedKeyboardEvent<HTMLInputElement>): void => {
-    if (event.key === "Escape") {
-      event.stopPropagation();
-      if (query.value === "") event.currentTarget.blur();
-      else search("");
-    } else if (event.key === "ArrowDown") {
-      event.preventDefault();
-      document.querySelector<HTMLElement>(".sidebar .line a, .sidebar a.hit")?.focus();
-    }
-  };
-  return (
-    <div class="search">
-      <Icon name="search" />
-      <input id="search" type="search" dir="auto" class="search-field" placeholder="Search all messages" aria-label="Search all messages"
-        value={query.value} onInput={(e) => search(e.currentTarget.value)} onKeyDown={keys} />
-      {query.value === "" ? <kbd aria-hidden="true">/</kbd> : <IconButton icon="close" label="Clear search (Esc)" onClick={() => search("")} />}
-    </div>
-  );
 }
 
 function List() {

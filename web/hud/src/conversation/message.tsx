@@ -38,7 +38,7 @@ function rowBody(row: Exclude<Row, { kind: "summary" }>, view: SessionView, togg
     case "thought":
       return <p class="thought" dir="auto">{row.segment.text}</p>;
     case "segment":
-      return <SegmentView segment={row.segment} all={row.all} at={row.at} />;
+      return <SegmentView segment={row.segment} all={row.all} at={row.at} grows={row.entry.live !== undefined} />;
     case "tail":
       return <TailView live={row.live} run={row.run} />;
     case "patched":
@@ -48,7 +48,7 @@ function rowBody(row: Exclude<Row, { kind: "summary" }>, view: SessionView, togg
     case "picture":
       return <Picture block={row.block} />;
     case "resource":
-      return <Labeled text={row.block.text ?? ""} label={row.block.uri} />;
+      return <Labeled text={row.block.text ?? ""} label={row.block.uri} code={{ lang: row.block.uri, from: 0, to: row.block.text?.length ?? 0 }} />;
     case "call":
       return <Call row={row} view={view} toggle={toggle} />;
     case "result":

@@ -562,6 +562,44 @@ export interface Budget {
 
 export type TierName = 'L0' | 'L1' | 'L2' | 'L3' | 'active';
 
+/** The provider's cache: its future for the next request, without the new prompt, and its past. */
+export interface CacheOutlook {
+  /** `automatic`: for a time that the provider does not tell. `unseen`: no call has read what it was expected to read. */
+  caching: 'marked' | 'automatic' | 'unseen' | 'none';
+  /** The lifetime since the last use. */
+  ttlMs?: number;
+  /** Time until `expectedCacheRead` is forgotten, from the response on; missing if nothing is expected to be read. */
+  warmMs?: number;
+  /** In the provider's tokens. */
+  expectedCacheRead: number;
+  /** The input of the next request if it is sent now. */
+  now: InputCost;
+  /** The same after `warmMs`. */
+  cold?: InputCost;
+  /** Oldest first. */
+  marks: CacheMark[];
+}
+
+/** The input of a request, in the provider's tokens. */
+export interface InputCost {
+  input: number;
+  cacheRead: number;
+  cacheWrite: number;
+  /** US dollars; missing if the price is unknown. */
+  cost?: number;
+}
+
+/** A moment at which the cache lost a part of the next request, or can have lost one. */
+export interface CacheMark {
+  at: Time;
+  kind: 'expiry' | 'compaction' | 'edit';
+  editId?: string;
+  /** The kind of the edit. */
+  edit?: ListedEdit['kind'];
+  /** Of a compaction. */
+  strategy?: string;
+}
+
 /** The contents of the next request, in counted tokens. */
 export interface Breakdown {
   model: string;
@@ -1256,6 +1294,7 @@ export interface Methods {
 
   '_strata/context/budget': { params: OfSession; result: Budget };
   '_strata/context/breakdown': { params: OfSession; result: Breakdown };
+  '_strata/context/cache': { params: OfSession; result: CacheOutlook };
   '_strata/context/report': { params: OfSession & { /** Width of the terminal. */ columns?: number }; result: { /** Multi-line. */ text: string; line: string } };
   '_strata/context/count': {
     params: OfSession & { text?: string; messages?: NewMessage[] };

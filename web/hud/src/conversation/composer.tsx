@@ -18,6 +18,7 @@ import { Options } from "./options.tsx";
 import { QueueView } from "./queued.tsx";
 import { Pace } from "./pace.tsx";
 import { plainText } from "./rows.ts";
+import { Warmth } from "./warmth.tsx";
 
 /** Maximum time between two presses of Escape that stop the reply, in milliseconds. */
 const TWICE_MS = 2000;
@@ -201,7 +202,6 @@ export function Composer({ view }: { view: SessionView }) {
         <IconButton icon="attach" label="Attach file (@)" onClick={mention} />
         <Options view={view} />
         <span class="composer-hint" role="status">{running && stopsNext ? "Press Escape again to stop the reply" : ""}</span>
-        <Pace view={view} />
         <Meter view={view} />
         {running && (
           <button type="button" class="send stop" aria-label="Stop reply" title="Stop reply (Escape twice)" onClick={() => view.cancel()}>
@@ -214,6 +214,7 @@ export function Composer({ view }: { view: SessionView }) {
           </button>
         )}
       </div>
+      <p class="composer-foot"><Pace view={view} /><Warmth view={view} /></p>
     </form>
   );
 }

@@ -79,6 +79,8 @@ export class SessionView {
 
   readonly budget = this.value("_strata/context/budget");
   readonly breakdown = this.value("_strata/context/breakdown");
+  /** How long the provider's cache stays warm, and what the next request costs then. */
+  readonly cache = this.value("_strata/context/cache");
   readonly compaction = this.value("_strata/context/compaction");
   /** Number of newest edits to load. */
   readonly editsWanted = signal(EDITS_PAGE);
@@ -164,7 +166,7 @@ export class SessionView {
   }
 
   private get values(): Fetched<unknown>[] {
-    return [this.budget, this.breakdown, this.compaction, this.edits, this.checkpoints, this.usage, this.files, this.knownFiles, this.documents, this.index, this.info, this.rules, ...this.reviews.values];
+    return [this.budget, this.breakdown, this.cache, this.compaction, this.edits, this.checkpoints, this.usage, this.files, this.knownFiles, this.documents, this.index, this.info, this.rules, ...this.reviews.values];
   }
 
   private followConnection(): () => void {
@@ -325,26 +327,26 @@ export class SessionView {
         this.unsaved.value = event.reason;
         break;
       case "context_changed":
-        this.changed(this.budget, this.breakdown, this.edits, this.compaction, this.checkpoints, this.info, this.documents, this.knownFiles, ...this.reviews.values);
+        this.changed(this.budget, this.breakdown, this.cache, this.edits, this.compaction, this.checkpoints, this.info, this.documents, this.knownFiles, ...this.reviews.values);
         void this.refresh();
         break;
       case "compaction":
         this.compacting.value = event.outcome === "running" ? event.compactionId : "";
-        this.changed(this.compaction, this.budget, this.breakdown, this.edits, this.usage);
+        this.changed(this.compaction, this.budget, this.breakdown, this.cache, this.edits, this.usage);
         break;
       case "tiers_changed":
         this.tierChanges.value = event.changes;
         this.changed(this.breakdown);
         break;
       case "files_changed":
-        this.changed(this.files, this.knownFiles, this.budget, this.breakdown);
+        this.changed(this.files, this.knownFiles, this.budget, this.breakdown, this.cache);
         break;
       case "index":
         this.indexed(event);
         break;
       case "config_changed":
         this.config.value = event.config;
-        this.changed(this.budget, this.breakdown, this.compaction, this.info);
+        this.changed(this.budget, this.breakdown, this.cache, this.compaction, this.info);
         break;
       case "permissions_changed":
         this.changed(this.rules);
@@ -373,7 +375,7 @@ export class SessionView {
   private finished(event: Extract<StrataEvent, { type: "turn_finished" }>): void {
     const running = this.running.value;
     this.running.value = null;
-    this.changed(this.budget, this.breakdown, this.usage, this.compaction, this.info, this.files, this.knownFiles, ...this.reviews.values);
+    this.changed(this.budget, this.breakdown, this.cache, this.usage, this.compaction, this.info, this.files, this.knownFiles, ...this.reviews.values);
     if (!event.messageId && running) this.transcript.drop(running.messageId);
     if (event.error && event.status === "failed") this.failedTurn(event.turnId, event.error);
     this.spoken.value = event.status === "completed" ? "Reply complete." : `Reply ${event.status}.`;
@@ -489,7 +491,7 @@ export class SessionView {
   async choose(configId: string, value: string): Promise<void> {
     const result = await this.call("session/set_config_option", { configId, value });
     this.options.value = result.configOptions;
-    this.changed(this.budget, this.breakdown, this.compaction, this.info);
+    this.changed(this.budget, this.breakdown, this.cache, this.compaction, this.info);
   }
 
   get canRestore(): boolean {

@@ -393,7 +393,7 @@ export interface Snapshot {
   summary?: Summary;
   nextCursor?: string;
   /** The message of the running turn's newest step so far; the rest of a long one follows as updates. */
-  running?: { turnId: string; messageId: string; thought?: string; text: string };
+  running?: { turnId: string; messageId: string; thought?: string; text: string; /** Time since the turn began. */ elapsedMs: number };
   /** The id of the running compaction. */
   compacting?: string;
   /** The result of a turn is not stored yet. */
@@ -587,6 +587,44 @@ export interface Budget {
 }
 
 export type TierName = 'L0' | 'L1' | 'L2' | 'L3' | 'active';
+
+/** The provider's cache: its future for the next request, without the new prompt, and its past. */
+export interface CacheOutlook {
+  /** `automatic`: for a time that the provider does not tell. `unseen`: no call has read what it was expected to read. */
+  caching: 'marked' | 'automatic' | 'unseen' | 'none';
+  /** The lifetime since the last use. */
+  ttlMs?: number;
+  /** Time until `expectedCacheRead` is forgotten, from the response on; missing if nothing is expected to be read. */
+  warmMs?: number;
+  /** In the provider's tokens. */
+  expectedCacheRead: number;
+  /** The input of the next request if it is sent now. */
+  now: InputCost;
+  /** The same after `warmMs`. */
+  cold?: InputCost;
+  /** Oldest first. */
+  marks: CacheMark[];
+}
+
+/** The input of a request, in the provider's tokens. */
+export interface InputCost {
+  input: number;
+  cacheRead: number;
+  cacheWrite: number;
+  /** US dollars; missing if the price is unknown. */
+  cost?: number;
+}
+
+/** A moment at which the cache lost a part of the next request, or can have lost one. */
+export interface CacheMark {
+  at: Time;
+  kind: 'expiry' | 'compaction' | 'edit';
+  editId?: string;
+  /** The kind of the edit. */
+  edit?: ListedEdit['kind'];
+  /** Of a compaction. */
+  strategy?: string;
+}
 
 /** The contents of the next request, in counted tokens. */
 export interface Breakdown {
@@ -793,12 +831,27 @@ export interface Call extends Usage {
   /** The phase of the profile. */
   phase?: string;
   at: Time;
+  status: CallStatus;
+  /** Requests that were sent for the call, retries included. */
+  attempts: number;
+  /** Why the call failed or was stopped; missing if its user stopped it. */
+  error?: RpcErrorObject;
+  /** From sending the first request to the end; 0 is not known. */
+  durationMs: number;
+  /** From sending the first request to the first part of the reply; 0 is not known. */
+  firstTokenMs: number;
 }
+
+/** How a model call ended. */
+export type CallStatus = 'complete' | 'stopped' | 'failed';
 
 /** Sums over all model calls of a session, with the cost without a cache. */
 export interface UsageTotals extends Totals {
   uncachedCost: number;
   expectedCacheRead: number;
+  /** Calls that were stopped, and that failed. `calls` includes them. */
+  stopped: number;
+  failed: number;
 }
 
 export interface Checkpoint {
@@ -1008,6 +1061,12 @@ export interface TransferCall {
   documents?: { [name: string]: number };
   phase?: string;
   at: Time;
+  /** Missing: complete. */
+  status?: CallStatus;
+  attempts?: number;
+  failure?: RpcErrorObject;
+  durationMs?: number;
+  firstTokenMs?: number;
 }
 
 export interface TransferHeader {
@@ -1304,6 +1363,7 @@ export interface Methods {
 
   '_strata/context/budget': { params: OfSession; result: Budget };
   '_strata/context/breakdown': { params: OfSession; result: Breakdown };
+  '_strata/context/cache': { params: OfSession; result: CacheOutlook };
   '_strata/context/report': { params: OfSession & { /** Width of the terminal. */ columns?: number }; result: { /** Multi-line. */ text: string; line: string } };
   '_strata/context/count': {
     params: OfSession & { text?: string; messages?: NewMessage[] };

@@ -16,7 +16,9 @@ import { MAX_ATTACHED, attached, linksOf, useDrop } from "./attaching.ts";
 import { CompletionList, completes, insert, useCompletion } from "./completion.tsx";
 import { Options } from "./options.tsx";
 import { QueueView } from "./queued.tsx";
+import { Pace } from "./pace.tsx";
 import { plainText } from "./rows.ts";
+import { Warmth } from "./warmth.tsx";
 
 /** Maximum time between two presses of Escape that stop the reply, in milliseconds. */
 const TWICE_MS = 2000;
@@ -212,6 +214,7 @@ export function Composer({ view }: { view: SessionView }) {
           </button>
         )}
       </div>
+      <p class="composer-foot"><Pace view={view} /><Warmth view={view} /></p>
     </form>
   );
 }

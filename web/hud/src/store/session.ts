@@ -26,6 +26,8 @@ export interface Failure {
 export interface Running {
   turnId: string;
   messageId: string;
+  /** When the turn began, in milliseconds of this browser's clock. */
+  begun: number;
   retry?: { attempt: number; of: number; reason: string; until: number };
 }
 
@@ -73,6 +75,8 @@ export class SessionView {
 
   readonly budget = this.value("_strata/context/budget");
   readonly breakdown = this.value("_strata/context/breakdown");
+  /** How long the provider's cache stays warm, and what the next request costs then. */
+  readonly cache = this.value("_strata/context/cache");
   readonly compaction = this.value("_strata/context/compaction");
   /** Number of newest edits to load. */
   readonly editsWanted = signal(EDITS_PAGE);
@@ -158,7 +162,7 @@ export class SessionView {
   }
 
   private get values(): Fetched<unknown>[] {
-    return [this.budget, this.breakdown, this.compaction, this.edits, this.checkpoints, this.usage, this.files, this.knownFiles, this.documents, this.index, this.info, this.rules, ...this.reviews.values];
+    return [this.budget, this.breakdown, this.cache, this.compaction, this.edits, this.checkpoints, this.usage, this.files, this.knownFiles, this.documents, this.index, this.info, this.rules, ...this.reviews.values];
   }
 
   private followConnection(): () => void {
@@ -229,11 +233,11 @@ export class SessionView {
     this.newPlan.value = null;
     this.running.value = null;
     if (snapshot.running) {
-      const { turnId, messageId, text, thought } = snapshot.running;
-      this.running.value = { turnId, messageId };
+      const { turnId, messageId, text, thought, elapsedMs } = snapshot.running;
+      this.running.value = { turnId, messageId, begun: Date.now() - (elapsedMs ?? 0) };
       const live = this.transcript.live(messageId, turnId);
-      if (thought) live?.add("thought", thought);
-      if (text) live?.add("text", text);
+      if (thought) live?.add("thought", thought, true);
+      if (text) live?.add("text", text, true);
     }
     this.phase.value = "ready";
     this.changed(...this.values);
@@ -253,7 +257,7 @@ export class SessionView {
   /** arriving returns the reply to which an update belongs, undefined if it is stored. The notice of a retry ends. */
   private arriving(messageId: string): LiveText | undefined {
     const running = this.running.value;
-    if (running && (running.retry || running.messageId !== messageId)) this.running.value = { turnId: running.turnId, messageId };
+    if (running && (running.retry || running.messageId !== messageId)) this.running.value = { turnId: running.turnId, messageId, begun: running.begun };
     return this.transcript.live(messageId, running?.turnId);
   }
 
@@ -295,7 +299,7 @@ export class SessionView {
       case "turn_started":
         this.failure.value = null;
         this.leftOut.value = [];
-        this.running.value = { turnId: event.turnId, messageId: event.messageId };
+        this.running.value = { turnId: event.turnId, messageId: event.messageId, begun: Date.now() };
         this.transcript.started(event.turnId, event.promptId, event.userMessageId, event.messageId);
         this.spoken.value = "Reply started.";
         break;
@@ -319,26 +323,26 @@ export class SessionView {
         this.unsaved.value = event.reason;
         break;
       case "context_changed":
-        this.changed(this.budget, this.breakdown, this.edits, this.compaction, this.checkpoints, this.info, this.documents, this.knownFiles, ...this.reviews.values);
+        this.changed(this.budget, this.breakdown, this.cache, this.edits, this.compaction, this.checkpoints, this.info, this.documents, this.knownFiles, ...this.reviews.values);
         void this.refresh();
         break;
       case "compaction":
         this.compacting.value = event.outcome === "running" ? event.compactionId : "";
-        this.changed(this.compaction, this.budget, this.breakdown, this.edits, this.usage);
+        this.changed(this.compaction, this.budget, this.breakdown, this.cache, this.edits, this.usage);
         break;
       case "tiers_changed":
         this.tierChanges.value = event.changes;
         this.changed(this.breakdown);
         break;
       case "files_changed":
-        this.changed(this.files, this.knownFiles, this.budget, this.breakdown);
+        this.changed(this.files, this.knownFiles, this.budget, this.breakdown, this.cache);
         break;
       case "index":
         this.indexed(event);
         break;
       case "config_changed":
         this.config.value = event.config;
-        this.changed(this.budget, this.breakdown, this.compaction, this.info);
+        this.changed(this.budget, this.breakdown, this.cache, this.compaction, this.info);
         break;
       case "permissions_changed":
         this.changed(this.rules);
@@ -367,7 +371,7 @@ export class SessionView {
   private finished(event: Extract<StrataEvent, { type: "turn_finished" }>): void {
     const running = this.running.value;
     this.running.value = null;
-    this.changed(this.budget, this.breakdown, this.usage, this.compaction, this.info, this.files, this.knownFiles, ...this.reviews.values);
+    this.changed(this.budget, this.breakdown, this.cache, this.usage, this.compaction, this.info, this.files, this.knownFiles, ...this.reviews.values);
     if (!event.messageId && running) this.transcript.drop(running.messageId);
     this.spoken.value = event.status === "completed" ? "Reply complete." : `Reply ${event.status}${event.error ? `: ${event.error.message}` : ""}.`;
     const isStored = this.unsaved.value === "";
@@ -477,7 +481,7 @@ export class SessionView {
   async choose(configId: string, value: string): Promise<void> {
     const result = await this.call("session/set_config_option", { configId, value });
     this.options.value = result.configOptions;
-    this.changed(this.budget, this.breakdown, this.compaction, this.info);
+    this.changed(this.budget, this.breakdown, this.cache, this.compaction, this.info);
   }
 
   get canRestore(): boolean {

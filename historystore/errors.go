@@ -34,6 +34,9 @@ var (
 	// ErrCursor means that a cursor is malformed or belongs to another list.
 	ErrCursor = errors.New("invalid cursor")
 
+	// ErrRequest means that a kept request is damaged. The others are not.
+	ErrRequest = errors.New("the kept request is damaged")
+
 	// ErrClosed means that the store was closed.
 	ErrClosed error = database.Refusal("store is closed")
 )

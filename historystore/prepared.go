@@ -8,6 +8,7 @@ type prepared struct {
 	messages  []messageRow
 	edits     []string // bodies of Edits
 	documents []string // bodies of PutDocuments
+	requests  []requestRow
 	gone      []string // hashes of the blobs that apply deleted
 	images    int64    // maximum size of the session's images, in bytes
 }

@@ -15,7 +15,7 @@ var imports = map[string][]string{
 	"filecontext":  {"filecontext/outline", "tokens"},
 	"stability":    {},
 	"llm":          {"history"},
-	"historystore": {"historystore/blobs", "historystore/body", "historystore/cache", "historystore/database", "historystore/disk", "historystore/fulltext", "historystore/heads", "historystore/lock", "historystore/schema", "history"},
+	"historystore": {"historystore/blobs", "historystore/body", "historystore/cache", "historystore/database", "historystore/disk", "historystore/fulltext", "historystore/heads", "historystore/lock", "historystore/requests", "historystore/schema", "history"},
 	"tokens":       {},
 	"rpc":          {},
 	"web":          {},
@@ -35,6 +35,7 @@ var imports = map[string][]string{
 	"historystore/heads":    {"history"},
 	"historystore/cache":    {},
 	"historystore/lock":     {},
+	"historystore/requests": {"history"},
 	"historystore/schema":   {},
 
 	"server/access":   {},

@@ -6,10 +6,17 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"slices"
 	"time"
 
 	"strata/history"
 	"strata/historystore/requests"
+)
+
+// The usual limits of RequestStore.Purge.
+const (
+	RequestRetention = 30 * 24 * time.Hour
+	MaxRequestBytes  = 64 << 20
 )
 
 // RequestStore is the part of a Store that has the requests of calls.
@@ -195,4 +202,21 @@ func (r RequestStore) oldest(ctx context.Context, before, maxBytes int64) (limit
 		return err
 	})
 	return max(limit, before), err
+}
+
+// maxEditsBetween is the maximum number of edits that EditsBetween returns.
+const maxEditsBetween = 1000
+
+// EditsBetween returns the newest edits of a session after a sequence number up to another, in order.
+func (r RequestStore) EditsBetween(ctx context.Context, session string, after, through int64) (edits []history.Edit, err error) {
+	err = r.store.view(ctx, "edits", func(tx *sql.Tx) error {
+		edits, err = collect(ctx, tx, r.store.scanEdit, "SELECT seq, id, kind, at, body FROM edit WHERE session = ? AND seq > ? AND seq <= ? ORDER BY seq DESC LIMIT ?",
+			session, after, through, maxEditsBetween)
+		return err
+	})
+	slices.Reverse(edits)
+	if err != nil {
+		return nil, fmt.Errorf("edits of session %s: %w", session, err)
+	}
+	return edits, nil
 }

@@ -34,7 +34,7 @@ func (s *Store) Commit(ctx context.Context, ch history.Change) error {
 	_, since := s.messages.Lookup(nil, nil)
 	p, err := prepare(&ch)
 	if err == nil {
-		p.images, p.requests = s.opt.imageBytes, s.encodeRequests(&ch)
+		p.images, p.requests = s.opt.imageBytes, s.bases.Rows(ch.Session, ch.Requests)
 		err = s.write(ctx, "commit", kinds(&ch), p.write)
 	}
 	if errors.Is(err, errAgain) {
@@ -43,7 +43,7 @@ func (s *Store) Commit(ctx context.Context, ch history.Change) error {
 	if err != nil {
 		return fmt.Errorf("store change of session %s: %w", ch.Session, err)
 	}
-	s.keptRequests(p)
+	s.bases.Keep(p.Session, p.requests)
 	if len(p.gone) > 0 {
 		s.blobs.Drop(p.gone)
 	}

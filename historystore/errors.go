@@ -5,6 +5,7 @@ import (
 
 	"strata/historystore/database"
 	"strata/historystore/lock"
+	"strata/historystore/requests"
 )
 
 // The errors of a Store, wrapped with their subject. In addition, methods return history.ErrNotFound.
@@ -35,7 +36,7 @@ var (
 	ErrCursor = errors.New("invalid cursor")
 
 	// ErrRequest means that a kept request is damaged. The others are not.
-	ErrRequest = errors.New("the kept request is damaged")
+	ErrRequest = requests.ErrBody
 
 	// ErrClosed means that the store was closed.
 	ErrClosed error = database.Refusal("store is closed")

@@ -29,7 +29,7 @@ func sendRequest(session string, n int, at time.Time) history.Change {
 
 func requestOf(t *testing.T, s *Store, session string, n int) *history.Request {
 	t.Helper()
-	k, err := s.RequestStore().Of(ctx, session, fmt.Sprintf("call_%d", n))
+	k, err := RequestsOf(s).Of(ctx, session, fmt.Sprintf("call_%d", n))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,22 +52,22 @@ func TestRequestsAreKeptWithTheirCalls(t *testing.T) {
 	for n := range 30 {
 		equal(t, "request", *requestOf(t, s, "sess_a", n), sendRequest("sess_a", n, epoch).Requests[0])
 	}
-	k, err := s.RequestStore().OfReply(ctx, "sess_a", "msg_7")
+	k, err := RequestsOf(s).OfReply(ctx, "sess_a", "msg_7")
 	if err != nil || k.Call.ID != "call_7" || k.Request.Call != "call_7" {
 		t.Errorf("the request of a reply: %+v, %v", k, err)
 	}
-	if k, err = s.RequestStore().Before(ctx, "sess_a", "call_7"); err != nil || k.Call.ID != "call_6" {
+	if k, err = RequestsOf(s).Before(ctx, "sess_a", "call_7"); err != nil || k.Call.ID != "call_6" {
 		t.Errorf("the request before: %+v, %v", k.Call, err)
 	}
-	_, err = s.RequestStore().Before(ctx, "sess_a", "call_0")
+	_, err = RequestsOf(s).Before(ctx, "sess_a", "call_0")
 	wantError(t, err, history.ErrNotFound)
 	for _, id := range []string{"call_30", ""} {
-		_, err = s.RequestStore().Of(ctx, "sess_a", id)
+		_, err = RequestsOf(s).Of(ctx, "sess_a", id)
 		wantError(t, err, history.ErrNotFound)
 	}
-	_, err = s.RequestStore().Of(ctx, "sess_x", "call_1")
+	_, err = RequestsOf(s).Of(ctx, "sess_x", "call_1")
 	wantError(t, err, history.ErrNotFound)
-	_, err = s.RequestStore().OfReply(ctx, "sess_a", "")
+	_, err = RequestsOf(s).OfReply(ctx, "sess_a", "")
 	wantError(t, err, history.ErrNotFound)
 }
 
@@ -78,11 +78,11 @@ func TestTheRequestBeforeHasTheSamePurpose(t *testing.T) {
 	frontend := sendRequest("sess_a", 2, epoch)
 	frontend.Calls[0].Purpose = history.PurposeFrontend
 	commit(t, s, createSession("sess_a"), sendRequest("sess_a", 1, epoch), summary, frontend, sendRequest("sess_a", 3, epoch))
-	k, err := s.RequestStore().Before(ctx, "sess_a", "call_3")
+	k, err := RequestsOf(s).Before(ctx, "sess_a", "call_3")
 	if err != nil || k.Call.ID != "call_1" {
 		t.Errorf("%q, %v", k.Call.ID, err)
 	}
-	if k, err = s.RequestStore().Of(ctx, "sess_a", "call_s"); err != nil || k.Request != nil || k.Call.Purpose != history.PurposeSummary {
+	if k, err = RequestsOf(s).Of(ctx, "sess_a", "call_s"); err != nil || k.Request != nil || k.Call.Purpose != history.PurposeSummary {
 		t.Errorf("%+v, %v", k, err)
 	}
 }
@@ -121,7 +121,7 @@ func TestDamageOfARequestIsItsOwn(t *testing.T) {
 	}
 	for n := range 8 {
 		id := fmt.Sprintf("call_%d", n)
-		k, err := s.RequestStore().Of(ctx, "sess_a", id)
+		k, err := RequestsOf(s).Of(ctx, "sess_a", id)
 		switch {
 		case id == damaged:
 			wantError(t, err, ErrRequest)
@@ -136,7 +136,7 @@ func TestDamageOfARequestIsItsOwn(t *testing.T) {
 func keptNumbers(t *testing.T, s *Store, session string, most int) (all []int) {
 	t.Helper()
 	for n := range most {
-		k, err := s.RequestStore().Of(ctx, session, fmt.Sprintf("call_%d", n))
+		k, err := RequestsOf(s).Of(ctx, session, fmt.Sprintf("call_%d", n))
 		switch {
 		case err != nil && !errors.Is(err, history.ErrNotFound):
 			t.Errorf("request %d: %v", n, err)
@@ -154,7 +154,7 @@ func TestOldRequestsArePurged(t *testing.T) {
 		commit(t, s, sendRequest("sess_a", n, epoch.Add(time.Duration(n)*time.Hour)))
 	}
 	const oldest = 25
-	if _, err := s.RequestStore().Purge(ctx, epoch.Add(oldest*time.Hour), 1<<40); err != nil {
+	if _, err := RequestsOf(s).Purge(ctx, epoch.Add(oldest*time.Hour), 1<<40); err != nil {
 		t.Fatal(err)
 	}
 	kept := keptNumbers(t, s, "sess_a", 40)
@@ -168,7 +168,7 @@ func TestOldRequestsArePurged(t *testing.T) {
 		t.Errorf("kept %v", kept)
 	}
 	commit(t, s, sendRequest("sess_a", 40, epoch.Add(40*time.Hour)))
-	if _, err := s.RequestStore().Purge(ctx, epoch.Add(1000*time.Hour), 1<<40); err != nil {
+	if _, err := RequestsOf(s).Purge(ctx, epoch.Add(1000*time.Hour), 1<<40); err != nil {
 		t.Fatal(err)
 	}
 	if kept := keptNumbers(t, s, "sess_a", 41); len(kept) > 0 {
@@ -192,7 +192,7 @@ func TestRequestsAreBoundedBySize(t *testing.T) {
 		return sum
 	}
 	limit := size() / 3
-	purged, err := s.RequestStore().Purge(ctx, epoch, limit)
+	purged, err := RequestsOf(s).Purge(ctx, epoch, limit)
 	if err != nil || purged == 0 {
 		t.Fatalf("%d purged, %v", purged, err)
 	}

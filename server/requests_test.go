@@ -155,7 +155,7 @@ func TestCallsWithoutAKeptRequest(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	s.clock.advance(historystore.RequestRetention + time.Hour)
-	if _, err := s.store.RequestStore().Purge(t.Context(), s.clock.Now().Add(-historystore.RequestRetention), historystore.MaxRequestBytes); err != nil {
+	if _, err := historystore.RequestsOf(s.store).Purge(t.Context(), s.clock.Now().Add(-historystore.RequestRetention), historystore.MaxRequestBytes); err != nil {
 		t.Fatal(err)
 	}
 	if got := s.request(map[string]any{"callId": first}); got.Kept || got.Reason != wire.NotKeptExpired {

@@ -172,7 +172,7 @@ func (s *Server) purge(ctx context.Context, before time.Time) {
 	case n > 0:
 		s.Log.Info("unused outlines purged", slog.Int("outlines", n))
 	}
-	n, err = s.store.RequestStore().Purge(ctx, s.now().Add(-s.RequestAge), s.RequestBytes)
+	n, err = historystore.RequestsOf(s.store).Purge(ctx, s.now().Add(-s.RequestAge), s.RequestBytes)
 	switch {
 	case err != nil && ctx.Err() == nil:
 		s.Log.Warn("old requests not purged", slog.Any("error", err))

@@ -19,8 +19,8 @@ const (
 	maxItems = 1 << 17
 )
 
-// ErrBody means that a body is not that of a request.
-var ErrBody = errors.New("invalid body of a request")
+// ErrBody means that the body of a request is damaged.
+var ErrBody = errors.New("the kept request is damaged")
 
 // IsDifference reports whether a body is the difference to a whole request.
 func IsDifference(body []byte) bool { return len(body) > 0 && body[0]&^compressed == formDifference }

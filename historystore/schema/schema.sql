@@ -149,6 +149,11 @@ CREATE TABLE usage (
     phase       TEXT NOT NULL DEFAULT '',
     estimated   INTEGER NOT NULL DEFAULT 0, -- flag: some of it was counted, not told
     step        INTEGER NOT NULL DEFAULT 0, -- of the turn, from 1; 0 for none
+    status      TEXT NOT NULL DEFAULT 'complete', -- or stopped, or failed
+    attempts    INTEGER NOT NULL DEFAULT 1,       -- requests that were sent
+    failure     TEXT NOT NULL DEFAULT '',         -- JSON object; empty for none
+    duration    INTEGER NOT NULL DEFAULT 0,       -- ms
+    first_token INTEGER NOT NULL DEFAULT 0,       -- ms; 0: nothing arrived, or not known
     UNIQUE (session, id)
 ) STRICT;
 

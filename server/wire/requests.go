@@ -36,7 +36,8 @@ const (
 	NotKeptPurpose = "purpose" // the call has no items: a summary, or a search for a topic
 	NotKeptExpired = "expired" // older than storage.request_age
 	NotKept        = "not_kept"
-	NotKeptFirst   = "first" // there is no earlier request to compare with
+	NotKeptStopped = "interrupted" // the server stopped, so that nothing of the call was kept but its estimated usage
+	NotKeptFirst   = "first"       // there is no earlier request to compare with
 )
 
 // RequestResult is the result of _strata/requests/get.
@@ -55,17 +56,19 @@ type RequestCall struct {
 	Purpose string `json:"purpose"`
 	Model   string `json:"model"`
 	history.Usage
-	Cost      float64   `json:"cost"` // US dollars
-	Estimated bool      `json:"estimated,omitempty"`
-	Expected  int       `json:"expectedCacheRead"`
-	At        time.Time `json:"at"`
+	Cost      float64            `json:"cost"` // US dollars
+	Estimated bool               `json:"estimated,omitempty"`
+	Status    history.CallStatus `json:"status"`
+	Expected  int                `json:"expectedCacheRead"`
+	At        time.Time          `json:"at"`
 }
 
 // NewRequestCall returns a call of the usage log.
 func NewRequestCall(c *history.Call) *RequestCall {
+	status, _ := c.Ended()
 	return &RequestCall{
 		ID: c.ID, TurnID: c.Turn, Step: c.Step, Purpose: c.Purpose, Model: c.Model, Usage: c.Usage, Cost: c.Cost, Estimated: c.Estimated,
-		Expected: c.Expected, At: c.At,
+		Status: status, Expected: c.Expected, At: c.At,
 	}
 }
 
@@ -143,7 +146,7 @@ func NewAnew(c *history.Call, m *llm.Model, after int) *Anew {
 	if written == 0 {
 		written = m.Price.Input
 	}
-	if !c.Estimated {
+	if !c.Estimated && c.TellsCache() {
 		return &Anew{
 			Tokens: c.Usage.Input + c.Usage.CacheWrite, Basis: BasisReported,
 			Cost: float64(c.Usage.Input)*more(m.Price.Input) + float64(c.Usage.CacheWrite)*more(written),
@@ -163,6 +166,8 @@ func WhyNotKept(k *historystore.KeptRequest, now time.Time, age time.Duration) s
 		return NotKeptPurpose
 	case k.Call.At.Before(now.Add(-age)):
 		return NotKeptExpired
+	case k.Call.Status == history.CallStopped:
+		return NotKeptStopped
 	}
 	return NotKept
 }

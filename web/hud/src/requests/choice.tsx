@@ -38,5 +38,5 @@ export function Choice({ view, call, other }: ChoiceProps) {
 
 /** A link to the request before or after. */
 function Step({ view, to, label }: { view: SessionView; to: Call | undefined; label: string }) {
-  return to ? <a class="button small" href={requestAddress(view.id, to.callId)}>{label}</a> : <span class="button small" aria-disabled="true">{label}</span>;
+  return to ? <a class="button small" href={requestAddress(view.id, to.callId)}>{label}</a> : <button type="button" class="button small" disabled>{label}</button>;
 }

@@ -1,9 +1,10 @@
-import type { ComparedItem, LeftOut, Place, SentItem } from "@strata/client";
+import type { ComparedItem, ItemChange, LeftOut, Place, SentItem } from "@strata/client";
+import type { ComponentChildren } from "preact";
 import type { SessionView } from "../store/session.ts";
 import { plural, sentence } from "../text/format.ts";
 import { Tokens } from "../ui/controls.tsx";
 import { ItemName } from "../ui/item-name.tsx";
-import { reasonOf, whyIn } from "./words.ts";
+import { changeWords, reasonOf, whyIn } from "./words.ts";
 
 interface ItemProps {
   view: SessionView;
@@ -17,13 +18,12 @@ interface ItemProps {
 /** An item in both requests, side by side. In a narrow viewport, the earlier one is only shown if the later request lacks the item. */
 export function Item({ view, compared, sent, beside }: ItemProps) {
   const { change, key, before, after, reason = "" } = compared;
-  const words = change === "same" ? "" : sentence(change);
   return (
     <div class={`compared ${beside ? "beside" : ""} is-${change}`} role="listitem" data-change={change} data-item={key} data-reason={reason}>
-      {beside && (before ? <Cell view={view} of={key} place={before} side="before">{!after && <Why change={words} reason={reason} />}</Cell> : <div class="compared-cell none" />)}
+      {beside && (before ? <Cell view={view} of={key} place={before} side="before">{!after && <Why change={change} reason={reason} />}</Cell> : <div class="compared-cell none" />)}
       {after ? (
         <Cell view={view} of={key} place={after} side="after">
-          <Why change={words} reason={reason} />
+          <Why change={change} reason={reason} />
           {before && before.tokens !== after.tokens && <span class="quiet">was <Tokens n={before.tokens} /></span>}
           {sent?.shortened && <span class="mark">shortened: {reasonOf(sent.shortened.reason)}, <Tokens n={sent.shortened.tokens} /> omitted</span>}
           {sent && <span class="quiet">{whyIn(sent)}</span>}
@@ -33,10 +33,10 @@ export function Item({ view, compared, sent, beside }: ItemProps) {
   );
 }
 
-function Why({ change, reason }: { change: string; reason: string }) {
-  if (change === "") return reason === "" ? null : <span class="quiet">{reasonOf(reason)}</span>;
-  const words = reasonOf(reason);
-  return <span class="mark">{change}{reason !== "" && words !== change.toLowerCase() && `: ${words}`}</span>;
+/** What happened to an item, and why. */
+function Why({ change, reason }: { change: ItemChange; reason: string }) {
+  if (change === "same") return reason === "" ? null : <span class="quiet">{reasonOf(reason)}</span>;
+  return <span class="mark">{changeWords(change, reason)}</span>;
 }
 
 interface CellProps {
@@ -44,7 +44,7 @@ interface CellProps {
   of: string;
   place: Place;
   side: "before" | "after";
-  children: preact.ComponentChildren;
+  children: ComponentChildren;
 }
 
 function Cell({ view, of, place, side, children }: CellProps) {

@@ -55,7 +55,7 @@ function Rows({ view, request, comparison }: { view: SessionView; request: SentR
     <>
       {comparison && (
         <div class="compared beside heads">
-          <Head title="Earlier" call={comparison.with} />
+          <Head title="Earlier request" call={comparison.with} />
           <Head title="This request" call={comparison.call} />
         </div>
       )}
@@ -108,7 +108,7 @@ function Ends({ view, comparison }: { view: SessionView; comparison: RequestComp
         : <p><strong>Only continued.</strong> Everything before is unchanged.</p>}
       <p class="quiet">
         <TokenCount n={anew.tokens} /> read anew, {basisOf(comparison)}{anew.cost > 0 && <>; <span title={`$${anew.cost}`}>{dollars(anew.cost)}</span> more than from the cache</>}
-        {comparison.resentTokens > 0 && <>. <TokenCount n={comparison.resentTokens} /> of this request were in the earlier one too</>}
+        {comparison.resentTokens > 0 && <>. <TokenCount n={comparison.resentTokens} /> after this place were in the earlier request too</>}
       </p>
     </div>
   );

@@ -1,4 +1,5 @@
-import type { NotKept, RequestComparison, SentItem } from "@strata/client";
+import type { ItemChange, NotKept, RequestComparison, SentItem } from "@strata/client";
+import { sentence } from "../text/format.ts";
 import { reasonText } from "../text/reasons.ts";
 
 /** Reasons for changes between two requests. */
@@ -10,6 +11,13 @@ const reasons: Record<string, string> = {
 
 /** reasonOf returns the reason of a change in words. */
 export const reasonOf = (code: string): string => reasons[code] ?? reasonText(code);
+
+/** changeWords returns what happened to an item and why, such as "Removed: over budget" or "Edited". */
+export function changeWords(change: ItemChange, reason: string): string {
+  const words = reasonOf(reason);
+  if (reason === "" || reason === change) return sentence(change);
+  return reason === "new" || reason === "edited" ? sentence(words) : `${sentence(change)}: ${words}`;
+}
 
 /** Why a request contains an item of a kind. */
 const contained: Record<string, string> = {

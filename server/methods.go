@@ -72,6 +72,7 @@ func methodTable() map[string]method {
 		"_strata/documents/list":    query((*session.Session).Documents, under[[]documents.Info]("documents")),
 		"_strata/context/budget":    query(budget, nil),
 		"_strata/context/breakdown": query(breakdown, nil),
+		"_strata/context/cache":     on(cacheTime),
 		"_strata/context/report":    inSession(report, nil),
 		"_strata/context/assemble":  parsed((*wire.AssembleParams).SessionTools, assemble),
 		"_strata/context/commit":    parsed((*wire.CommitParams).Request, commitCall),

@@ -9,7 +9,7 @@ import (
 // imports lists for each package, including its subfolders without their own rows, which others of this module it may
 // import. The order is that of the architecture: packages may only import those below them.
 var imports = map[string][]string{
-	"server":       {"server/access", "server/past", "server/editor", "server/mcp", "session/servers", "server/wire", "server/transfer", "server/slash", "rpc", "session", "session/assembly", "session/choices", "session/clients", "session/commands", "session/compacting", "session/documents", "session/events", "session/fit", "session/following", "session/outlines", "session/permissions", "session/profile", "session/restoring", "session/toolbox", "session/workspace", "compaction", "historystore", "history", "web"},
+	"server":       {"session/cachetime", "server/access", "server/past", "server/editor", "server/mcp", "session/servers", "server/wire", "server/transfer", "server/slash", "rpc", "session", "session/assembly", "session/choices", "session/clients", "session/commands", "session/compacting", "session/documents", "session/events", "session/fit", "session/following", "session/outlines", "session/permissions", "session/profile", "session/restoring", "session/toolbox", "session/workspace", "compaction", "historystore", "history", "web"},
 	"session":      {"session/servers", "session/metered", "session/shell", "session/frontends", "session/record", "session/shelf", "session/following", "session/accounts", "session/requests", "session/calls", "session/filechanges", "session/current", "session/toolbox", "session/tools", "session/permissions", "session/approval", "session/asking", "session/reads", "session/choices", "session/compacting", "session/assembly", "session/loop", "session/documents", "session/workspace", "session/outlines", "session/fit", "session/clients", "session/content", "session/events", "session/mailbox", "session/profile", "session/restoring", "session/saving", "filecontext", "stability", "compaction", "tokens", "llm", "history"},
 	"compaction":   {"tokens", "history"},
 	"filecontext":  {"filecontext/outline", "tokens"},
@@ -47,12 +47,13 @@ var imports = map[string][]string{
 	"server/transfer": {"server/wire", "rpc", "session", "session/assembly", "session/choices", "session/compacting", "session/documents", "session/events", "session/fit", "session/profile", "session/workspace", "historystore", "history"},
 	"server/wire":     {"server/compare", "rpc", "session/servers", "session", "session/approval", "session/assembly", "session/choices", "session/clients", "session/commands", "session/compacting", "session/documents", "session/events", "session/fit", "session/following", "session/profile", "session/restoring", "session/toolbox", "session/tools", "session/workspace", "compaction", "llm", "historystore", "history"},
 
+	"session/cachetime":   {"session/assembly", "stability", "llm", "history"},
 	"session/metered":     {"session/assembly", "llm", "history"},
 	"session/frontends":   {"session/accounts", "session/requests", "session/current", "session/compacting", "session/choices", "session/assembly", "session/workspace", "session/content", "session/events", "session/mailbox", "llm", "tokens", "history"},
 	"session/record":      {"session/following", "session/choices", "session/workspace", "session/outlines", "session/content", "session/events", "session/mailbox", "filecontext", "history"},
 	"session/shelf":       {"session/current", "session/documents", "session/mailbox", "tokens", "history"},
 	"session/following":   {"session/current", "session/choices", "session/events", "session/mailbox", "session/profile", "llm", "history"},
-	"session/accounts":    {"session/assembly", "session/compacting", "session/content", "session/events", "session/fit", "session/mailbox", "tokens", "history"},
+	"session/accounts":    {"session/cachetime", "session/assembly", "session/compacting", "session/content", "session/events", "session/fit", "session/mailbox", "tokens", "history"},
 	"session/approval":    {},
 	"session/permissions": {"session/tools", "session/approval", "session/choices", "session/events", "session/mailbox", "history"},
 	"session/asking":      {"session/approval", "session/clients", "session/mailbox", "session/tools"},

@@ -79,6 +79,9 @@ func (l *Layout) plan(req stability.Request, cache string) (*stability.Plan, err
 	return l.tracker.Plan(req)
 }
 
+// Lifetime returns the setting of the lifetime of cached prefixes.
+func (l *Layout) Lifetime() string { return l.options.Lifetime }
+
 // entries returns the entries of the request answered last; they must not be changed.
 func (l *Layout) entries() []stability.Entry {
 	l.mu.RLock()

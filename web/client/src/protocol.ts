@@ -367,7 +367,7 @@ export interface Snapshot {
   summary?: Summary;
   nextCursor?: string;
   /** The message of the running turn's newest step so far; the rest of a long one follows as updates. */
-  running?: { turnId: string; messageId: string; thought?: string; text: string };
+  running?: { turnId: string; messageId: string; thought?: string; text: string; /** Time since the turn began. */ elapsedMs: number };
   /** The id of the running compaction. */
   compacting?: string;
   /** The result of a turn is not stored yet. */
@@ -732,7 +732,19 @@ export interface Call extends Usage {
   /** The phase of the profile. */
   phase?: string;
   at: Time;
+  status: CallStatus;
+  /** Requests that were sent for the call, retries included. */
+  attempts: number;
+  /** Why the call failed or was stopped; missing if its user stopped it. */
+  error?: RpcErrorObject;
+  /** From sending the first request to the end; 0 is not known. */
+  durationMs: number;
+  /** From sending the first request to the first part of the reply; 0 is not known. */
+  firstTokenMs: number;
 }
+
+/** How a model call ended. */
+export type CallStatus = 'complete' | 'stopped' | 'failed';
 
 /** The call that sent a request. */
 export interface RequestCall extends Usage {
@@ -746,7 +758,7 @@ export interface RequestCall extends Usage {
   /** US dollars. */
   cost: number;
   estimated?: boolean;
-  status: string;
+  status: CallStatus;
   expectedCacheRead: number;
   at: Time;
 }
@@ -837,6 +849,9 @@ export interface RequestComparison {
 export interface UsageTotals extends Totals {
   uncachedCost: number;
   expectedCacheRead: number;
+  /** Calls that were stopped, and that failed. `calls` includes them. */
+  stopped: number;
+  failed: number;
 }
 
 export interface Checkpoint {
@@ -1046,6 +1061,12 @@ export interface TransferCall {
   documents?: { [name: string]: number };
   phase?: string;
   at: Time;
+  /** Missing: complete. */
+  status?: CallStatus;
+  attempts?: number;
+  failure?: RpcErrorObject;
+  durationMs?: number;
+  firstTokenMs?: number;
 }
 
 export interface TransferHeader {

@@ -85,6 +85,8 @@ func methodTable() map[string]method {
 		"_strata/permissions/revoke":   inSession(revokeRule, nil),
 		"_strata/permissions/keep":     on(keepRule),
 		"_strata/usage/list":           parsed((*wire.UsageParams).Size, listUsage),
+		"_strata/requests/get":         parsed((*wire.RequestParams).Checked, getRequest),
+		"_strata/requests/compare":     on(compareRequests),
 		"_strata/providers/list":       on(listProviders),
 		"_strata/providers/set_key":    on(setKey),
 		"_strata/providers/offer_keys": on(offerKeys),

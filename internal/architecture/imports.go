@@ -9,13 +9,13 @@ import (
 // imports lists for each package, including its subfolders without their own rows, which others of this module it may
 // import. The order is that of the architecture: packages may only import those below them.
 var imports = map[string][]string{
-	"server":       {"session/cachetime", "server/access", "server/editor", "server/mcp", "session/servers", "server/wire", "server/transfer", "server/slash", "rpc", "session", "session/assembly", "session/choices", "session/clients", "session/commands", "session/compacting", "session/documents", "session/events", "session/fit", "session/following", "session/outlines", "session/permissions", "session/profile", "session/restoring", "session/toolbox", "session/workspace", "compaction", "historystore", "history", "web"},
+	"server":       {"session/cachetime", "server/access", "server/past", "server/editor", "server/mcp", "session/servers", "server/wire", "server/transfer", "server/slash", "rpc", "session", "session/assembly", "session/choices", "session/clients", "session/commands", "session/compacting", "session/documents", "session/events", "session/fit", "session/following", "session/outlines", "session/permissions", "session/profile", "session/restoring", "session/toolbox", "session/workspace", "compaction", "historystore", "history", "web"},
 	"session":      {"session/servers", "session/metered", "session/shell", "session/frontends", "session/record", "session/shelf", "session/following", "session/accounts", "session/requests", "session/calls", "session/filechanges", "session/current", "session/toolbox", "session/tools", "session/permissions", "session/approval", "session/asking", "session/reads", "session/choices", "session/compacting", "session/assembly", "session/loop", "session/documents", "session/workspace", "session/outlines", "session/fit", "session/clients", "session/content", "session/events", "session/mailbox", "session/profile", "session/restoring", "session/saving", "filecontext", "stability", "compaction", "tokens", "llm", "history"},
 	"compaction":   {"tokens", "history"},
 	"filecontext":  {"filecontext/outline", "tokens"},
 	"stability":    {},
 	"llm":          {"history"},
-	"historystore": {"historystore/blobs", "historystore/body", "historystore/cache", "historystore/database", "historystore/disk", "historystore/finding", "historystore/fulltext", "historystore/heads", "historystore/lock", "historystore/schema", "history"},
+	"historystore": {"historystore/blobs", "historystore/body", "historystore/cache", "historystore/database", "historystore/disk", "historystore/finding", "historystore/fulltext", "historystore/heads", "historystore/lock", "historystore/requests", "historystore/schema", "history"},
 	"tokens":       {},
 	"rpc":          {},
 	"web":          {},
@@ -36,14 +36,17 @@ var imports = map[string][]string{
 	"historystore/heads":    {"history"},
 	"historystore/cache":    {},
 	"historystore/lock":     {},
+	"historystore/requests": {"history"},
 	"historystore/schema":   {},
 
 	"server/access":   {},
+	"server/compare":  {"history"},
+	"server/past":     {"server/compare", "server/wire", "llm", "historystore", "history"},
 	"server/editor":   {"server/wire", "rpc", "session/clients"},
 	"server/mcp":      {"session/servers", "history"},
 	"server/slash":    {"session", "session/assembly", "session/choices", "session/commands", "session/compacting", "session/restoring", "session/workspace", "compaction", "filecontext", "history"},
 	"server/transfer": {"server/wire", "rpc", "session", "session/assembly", "session/choices", "session/compacting", "session/documents", "session/events", "session/fit", "session/profile", "session/workspace", "historystore", "history"},
-	"server/wire":     {"rpc", "session/servers", "session", "session/approval", "session/assembly", "session/choices", "session/clients", "session/commands", "session/compacting", "session/documents", "session/events", "session/fit", "session/following", "session/profile", "session/restoring", "session/toolbox", "session/tools", "session/workspace", "compaction", "llm", "historystore", "history"},
+	"server/wire":     {"server/compare", "rpc", "session/servers", "session", "session/approval", "session/assembly", "session/choices", "session/clients", "session/commands", "session/compacting", "session/documents", "session/events", "session/fit", "session/following", "session/profile", "session/restoring", "session/toolbox", "session/tools", "session/workspace", "compaction", "llm", "historystore", "history"},
 
 	"session/cachetime":   {"session/assembly", "stability", "llm", "history"},
 	"session/metered":     {"session/assembly", "llm", "history"},

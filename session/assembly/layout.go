@@ -1,6 +1,7 @@
 package assembly
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -66,6 +67,9 @@ func NewLayout(options stability.Options, stored history.Layout, mirror func(cac
 	}
 	return l, nil
 }
+
+// name returns the name of the kind of layout.
+func (l *Layout) name() string { return cmp.Or(l.options.Layout, stability.LayoutLog) }
 
 // plan lays out a request that goes to the cache with the given name.
 func (l *Layout) plan(req stability.Request, cache string) (*stability.Plan, error) {

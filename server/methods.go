@@ -82,6 +82,7 @@ func methodTable() map[string]method {
 		"_strata/permissions/revoke":   inSession(revokeRule, nil),
 		"_strata/permissions/keep":     on(keepRule),
 		"_strata/usage/list":           parsed((*wire.UsageParams).Size, listUsage),
+		"_strata/usage/overview":       on(usageOverview),
 		"_strata/providers/list":       on(listProviders),
 		"_strata/providers/set_key":    on(setKey),
 		"_strata/providers/offer_keys": on(offerKeys),

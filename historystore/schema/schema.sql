@@ -152,6 +152,30 @@ CREATE TABLE usage (
     UNIQUE (session, id)
 ) STRICT;
 
+-- Sums over usage by quarter of an hour: the days of all time zones begin at one.
+CREATE TABLE spending (
+    session     TEXT NOT NULL REFERENCES session (id),
+    quarter     INTEGER NOT NULL, -- time / 15 min
+    model       TEXT NOT NULL,
+    calls       INTEGER NOT NULL,
+    input       INTEGER NOT NULL,
+    output      INTEGER NOT NULL,
+    cache_read  INTEGER NOT NULL,
+    cache_write INTEGER NOT NULL,
+    cost        REAL NOT NULL,
+    expected    INTEGER NOT NULL,
+    free        INTEGER NOT NULL, -- calls with a cost of 0
+    PRIMARY KEY (session, quarter, model)
+) STRICT, WITHOUT ROWID;
+CREATE TRIGGER usage_spent AFTER INSERT ON usage
+BEGIN
+    INSERT INTO spending VALUES (new.session, new.at / 900000000, new.model, 1, new.input, new.output, new.cache_read, new.cache_write,
+        new.cost, new.expected, new.cost = 0)
+    ON CONFLICT DO UPDATE SET calls = calls + 1, input = input + excluded.input, output = output + excluded.output,
+        cache_read = cache_read + excluded.cache_read, cache_write = cache_write + excluded.cache_write,
+        cost = cost + excluded.cost, expected = expected + excluded.expected, free = free + excluded.free;
+END;
+
 CREATE TABLE file (
     session TEXT NOT NULL REFERENCES session (id),
     path    TEXT NOT NULL,

@@ -740,6 +740,80 @@ export interface UsageTotals extends Totals {
   expectedCacheRead: number;
 }
 
+/** Sums over model calls of all sessions. */
+export interface Spent extends UsageTotals {
+  /** Share of the input that was read from the cache, 0 to 1. */
+  hitRate: number;
+  /** Calls that failed. */
+  failed: number;
+  /** Calls that were stopped. */
+  stopped: number;
+  /** Calls whose price is unknown: `cost` counts them as 0. */
+  unpriced: number;
+}
+
+/** A calendar day. */
+export interface SpentDay extends Spent {
+  /** `2006-01-02`. */
+  date: string;
+  /** The beginning of the day. */
+  since: Time;
+}
+
+export interface SpentModel extends Spent {
+  /** `provider/model`; empty for the sum of `others`. */
+  model: string;
+  others?: number;
+}
+
+export interface SpentFolder extends Spent {
+  /** The path without links; empty for the sum of `others`. */
+  folder: string;
+  others?: number;
+}
+
+export interface SpentSession extends Spent {
+  sessionId: string;
+  title?: string;
+  folder: string;
+  /** It can be undeleted. */
+  deleted?: boolean;
+}
+
+/** A budget of the configuration. It warns; it never blocks a prompt. */
+export interface BudgetState {
+  name: string;
+  /** Whose sessions count, and those of the folders below it; missing: all. */
+  folder?: string;
+  per: 'day' | 'month';
+  /** The running period. */
+  since: Time;
+  until: Time;
+  /** US dollars. */
+  limit: number;
+  warnPercent: number;
+  /** US dollars. */
+  spent: number;
+  /** Calls whose price is unknown: `spent` counts them as 0. */
+  unpriced: number;
+  state: 'ok' | 'near' | 'over';
+}
+
+/** The model calls of all sessions. The sums of days, models and folders are the totals. */
+export interface Overview {
+  since: Time;
+  until: Time;
+  totals: Spent;
+  /** Oldest first, also those without calls. */
+  days: SpentDay[];
+  /** The dearest first. */
+  models: SpentModel[];
+  folders: SpentFolder[];
+  /** The ten dearest. */
+  sessions: SpentSession[];
+  budgets: BudgetState[];
+}
+
 export interface Checkpoint {
   checkpointId: string;
   seq: number;
@@ -1262,6 +1336,12 @@ export interface Methods {
   '_strata/usage/list': {
     params: OfSession & Page & { /** Start with the newest page instead of the oldest. */ newest?: boolean };
     result: { /** Oldest first. */ calls: Call[]; totals: UsageTotals; nextCursor?: string };
+  };
+
+  /** The last calendar days, including today. */
+  '_strata/usage/overview': {
+    params: { /** 1 to 366; default 30. */ days?: number; /** IANA name; default: the server's zone. */ timeZone?: string };
+    result: Overview;
   };
 
   '_strata/providers/list': { params: Empty; result: { providers: Provider[] } };

@@ -144,7 +144,7 @@ func (b *backend) now() time.Time { return b.Host.Now() }
 // sessionHost is the backend as sessions see it.
 type sessionHost struct{ *backend }
 
-func (h sessionHost) Changed(id string, state following.State) { h.monitors.state(id, state) }
+func (h sessionHost) Changed(id string, doing following.Doing) { h.monitors.doing(id, doing) }
 func (h sessionHost) Ended(id, epoch string)                   { h.sessions.ended(id, epoch) }
 func (h sessionHost) Leave(id, epoch string, shut func() bool) bool {
 	return h.sessions.leave(id, epoch, shut)

@@ -119,9 +119,9 @@ func Create(deps *Deps, record history.Session) *Session {
 // newSession puts a session together that is not loaded.
 func newSession(deps *Deps, id string) *Session {
 	s := &Session{done: make(chan struct{})}
-	c := &core{id: id, deps: deps}
+	c := &core{id: id, deps: deps, doings: following.NewDoings(deps.Now)}
 	c.used()
-	c.changed = func() { deps.Host.Changed(id, s.doing()) }
+	c.changed = func() { deps.Host.Changed(id, c.doings.Report(s.doing())) }
 	c.mailbox = mailbox.New("session "+id, deps.Log, s.endIfIdle)
 	c.events = events.New(id, deps.NewID(""), deps.Store, s.standing)
 	c.workspace = workspace.New(workspaceHost{c}, c.mailbox, c.events)

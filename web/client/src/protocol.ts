@@ -164,6 +164,8 @@ export interface SessionInfo {
     strata?: {
       /** In a list, for active sessions. */
       state?: SessionState;
+      /** Missing for idle. */
+      activity?: Activity;
       /** The path of the folder without links, if it differs from `cwd`. Sessions with the same one share a folder. */
       folder?: string;
       /** The folder does not exist any more. */
@@ -778,6 +780,15 @@ export interface SpentSession extends Spent {
   folder: string;
   /** It can be undeleted. */
   deleted?: boolean;
+}
+
+/** What a session does, in more detail than its state. */
+export interface Activity {
+  /** `waiting` for the model; `calling`: a tool call runs; `asking`: the user has to decide whether a call may run. */
+  kind: 'waiting' | 'thinking' | 'answering' | 'calling' | 'asking' | 'compacting';
+  /** Of the call. */
+  title?: string;
+  since: Time;
 }
 
 /** A budget of the configuration. It warns; it never blocks a prompt. */
@@ -1808,7 +1819,15 @@ export type ServerEventNotification =
   /** Also sent for an imported or undeleted session. */
   | { type: 'created'; sessionId: string; session: SessionInfo }
   | { type: 'renamed'; sessionId: string; session: SessionInfo }
-  | { type: 'state'; sessionId: string; state: SessionState }
+  | {
+      type: 'state';
+      sessionId: string;
+      state: SessionState;
+      /** Missing for `idle`. */
+      activity?: Activity;
+      /** A turn that has ended since the last event of this type. */
+      ended?: { turnId: string; status: 'completed' | 'cancelled' | 'failed' | 'interrupted' };
+    }
   | { type: 'deleted'; sessionId: string }
   | { type: 'counts'; counts: Counts }
   /** The `mcpServers` of `_strata/server/info` have changed. */

@@ -783,13 +783,13 @@ export interface SpentSession extends Spent {
 }
 
 /** What a session does, in more detail than its state. */
-export interface Activity {
+export type Activity = {
   /** `waiting` for the model; `calling`: a tool call runs; `asking`: the user has to decide whether a call may run. */
   kind: 'waiting' | 'thinking' | 'answering' | 'calling' | 'asking' | 'compacting';
   /** Of the call. */
   title?: string;
   since: Time;
-}
+};
 
 /** A budget of the configuration. It warns; it never blocks a prompt. */
 export interface BudgetState {

@@ -112,7 +112,31 @@ const maxCost = 1e9
 // maxStep is the maximum number of a step.
 const maxStep = 1 << 20
 
-// Check returns an error that names a number of c that no call has.
+// maxAttempts is the maximum number of requests for a call, and maxDuration that of its milliseconds, ten years.
+const (
+	maxAttempts = 1 << 20
+	maxDuration = 10 * 366 * 24 * 3600 * 1000
+)
+
+// checkEnd returns an error that names a field about the end of c that no call has.
+func (c *Call) checkEnd() error {
+	switch c.Status {
+	case "", CallComplete, CallStopped, CallFailed:
+	default:
+		return &exact.Error{Path: "status", Want: "must be complete, stopped or failed"}
+	}
+	for _, n := range []struct {
+		name        string
+		value, most int64
+	}{{"attempts", int64(c.Attempts), maxAttempts}, {"durationMs", c.Duration, maxDuration}, {"firstTokenMs", c.FirstToken, maxDuration}} {
+		if n.value < 0 || n.value > n.most {
+			return &exact.Error{Path: n.name, Want: fmt.Sprintf("must be a whole number from 0 to %d", n.most)}
+		}
+	}
+	return nil
+}
+
+// Check returns an error that names a field of c with a value that no call has.
 func (c *Call) Check() error {
 	if err := c.Usage.Check(); err != nil {
 		return fmt.Errorf("usage.%w", err)
@@ -125,6 +149,9 @@ func (c *Call) Check() error {
 	}
 	if c.Step < 0 || c.Step > maxStep {
 		return &exact.Error{Path: "step", Want: fmt.Sprintf("must be a whole number from 0 to %d", maxStep)}
+	}
+	if err := c.checkEnd(); err != nil {
+		return err
 	}
 	for field, counts := range map[string]map[string]int{"categories": c.Categories, "documents": c.Documents} {
 		for name, n := range counts {
@@ -167,6 +194,37 @@ type Call struct {
 	Documents  map[string]int `json:"documents,omitempty"`  // counted tokens of the documents, by name
 	Phase      string         `json:"phase,omitempty"`      // of the profile
 	At         time.Time      `json:"at"`
+
+	Status     CallStatus `json:"status,omitempty"`       // empty: complete
+	Attempts   int        `json:"attempts,omitempty"`     // requests that were sent, retries included; 0 for a complete call: 1
+	Failure    *Failure   `json:"failure,omitempty"`      // why it failed or was stopped; nil if its user stopped it
+	Duration   int64      `json:"durationMs,omitempty"`   // from sending the first request to the end; 0: not known
+	FirstToken int64      `json:"firstTokenMs,omitempty"` // from sending the first request; 0: nothing arrived, or not known
+}
+
+// CallStatus says how a model call ended.
+type CallStatus string
+
+// The ways in which a model call ends.
+const (
+	CallComplete CallStatus = "complete"
+	CallStopped  CallStatus = "stopped" // by the user, or because the server stopped
+	CallFailed   CallStatus = "failed"
+)
+
+// TellsCache reports whether the usage tells what the call read from the cache and wrote to it. The usage of a call that did
+// not end can be counted.
+func (c *Call) TellsCache() bool {
+	status, _ := c.Ended()
+	return status == CallComplete || c.Usage.CacheRead+c.Usage.CacheWrite > 0
+}
+
+// Ended returns how a call ended, and the number of its requests. A call of an earlier version says neither.
+func (c *Call) Ended() (CallStatus, int) {
+	if c.Status == "" || c.Status == CallComplete {
+		return CallComplete, max(c.Attempts, 1)
+	}
+	return c.Status, c.Attempts
 }
 
 // Totals are a session's sums over its usage log.

@@ -68,6 +68,8 @@ type ModelTotals struct {
 	Model string // provider/model
 	history.Totals
 	Expected int // tokens expected to be read from the cache
+	Stopped  int // of the calls
+	Failed   int // likewise
 }
 
 // CallTotals returns the sums of a session's usage log by model, sorted by model name.
@@ -76,7 +78,8 @@ func (s *Store) CallTotals(ctx context.Context, session string) (sums []ModelTot
 		if _, err := s.session(ctx, tx, session, "hidden = 0"); err != nil {
 			return err
 		}
-		sums, err = collect(ctx, tx, scanModelTotals, `SELECT model, count(*), sum(input), sum(output), sum(cache_read), sum(cache_write), sum(cost), sum(expected)
+		sums, err = collect(ctx, tx, scanModelTotals, `SELECT model, count(*), sum(input), sum(output), sum(cache_read), sum(cache_write), sum(cost), sum(expected),
+			sum(status = 'stopped'), sum(status = 'failed')
 			FROM usage WHERE session = ? GROUP BY model ORDER BY model`, session)
 		return err
 	})
@@ -88,11 +91,11 @@ func (s *Store) CallTotals(ctx context.Context, session string) (sums []ModelTot
 
 func scanModelTotals(row scanner) (t ModelTotals, err error) {
 	u := &t.Usage
-	err = row.Scan(&t.Model, &t.Calls, &u.Input, &u.Output, &u.CacheRead, &u.CacheWrite, &t.Cost, &t.Expected)
+	err = row.Scan(&t.Model, &t.Calls, &u.Input, &u.Output, &u.CacheRead, &u.CacheWrite, &t.Cost, &t.Expected, &t.Stopped, &t.Failed)
 	return t, err
 }
 
-const callColumns = "SELECT rowid, id, turn, step, purpose, model, input, output, cache_read, cache_write, cost, estimated, expected, categories, documents, phase, at "
+const callColumns = "SELECT rowid, id, turn, step, purpose, model, input, output, cache_read, cache_write, cost, estimated, expected, categories, documents, phase, at, status, attempts, failure, duration, first_token "
 
 // callsAt returns the query of a page that is before or after a row id. The row ids come from the index, so that only the
 // rows of the page are read.
@@ -108,13 +111,15 @@ type callRow struct {
 }
 
 func (s *Store) scanCall(row scanner) (r callRow, err error) {
-	var categories, documents string
+	var categories, documents, failure string
 	var at int64
 	err = row.Scan(&r.rowid, &r.ID, &r.Turn, &r.Step, &r.Purpose, &r.Model,
-		&r.Usage.Input, &r.Usage.Output, &r.Usage.CacheRead, &r.Usage.CacheWrite, &r.Cost, &r.Estimated, &r.Expected, &categories, &documents, &r.Phase, &at)
+		&r.Usage.Input, &r.Usage.Output, &r.Usage.CacheRead, &r.Usage.CacheWrite, &r.Cost, &r.Estimated, &r.Expected, &categories, &documents, &r.Phase, &at,
+		&r.Status, &r.Attempts, &failure, &r.Duration, &r.FirstToken)
 	r.At = fromMicros(at)
 	s.decode("call", r.ID, categories, &r.Categories)
 	s.decode("call", r.ID, documents, &r.Documents)
+	s.decode("call", r.ID, failure, &r.Failure)
 	return r, err
 }
 
@@ -136,10 +141,19 @@ func (p *prepared) insertCalls(tx *writeTx) error {
 		if err != nil {
 			return err
 		}
-		if _, err := tx.exec(`INSERT INTO usage (session, id, turn, step, purpose, model, input, output, cache_read, cache_write, cost, estimated, expected, categories, documents, phase, at)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		failure := ""
+		if c.Failure != nil {
+			if failure, err = asJSON(c.Failure); err != nil {
+				return err
+			}
+		}
+		status, attempts := c.Ended()
+		if _, err := tx.exec(`INSERT INTO usage (session, id, turn, step, purpose, model, input, output, cache_read, cache_write, cost, estimated, expected, categories, documents, phase, at,
+				status, attempts, failure, duration, first_token)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 			p.Session, c.ID, c.Turn, c.Step, c.Purpose, c.Model,
-			c.Usage.Input, c.Usage.Output, c.Usage.CacheRead, c.Usage.CacheWrite, c.Cost, c.Estimated, c.Expected, categories, documents, c.Phase, micros(c.At)); err != nil {
+			c.Usage.Input, c.Usage.Output, c.Usage.CacheRead, c.Usage.CacheWrite, c.Cost, c.Estimated, c.Expected, categories, documents, c.Phase, micros(c.At),
+			status, attempts, failure, c.Duration, c.FirstToken); err != nil {
 			return err
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"path/filepath"
-	"slices"
 	"testing"
 	"time"
 
@@ -29,6 +28,7 @@ func spentBy(t testing.TB, s *Store, session, part string, n int, since, until t
 			Cost:       float64(random.IntN(3)) / 8, // exact sums in any order
 			Expected:   random.IntN(9000),
 			At:         since.Add(time.Duration(random.Int64N(int64(until.Sub(since))))).Truncate(time.Microsecond),
+			Status:     []history.CallStatus{history.CallComplete, history.CallComplete, history.CallFailed, history.CallStopped}[random.IntN(4)],
 			Categories: map[string]int{"files": random.IntN(1000), "history": random.IntN(1000), "system": 40},
 		}
 	}
@@ -57,6 +57,12 @@ func TestSpendingIsTheSumOfTheCalls(t *testing.T) {
 			sum.Calls, sum.Usage, sum.Cost, sum.Expected = sum.Calls+1, sum.Usage.Add(c.Usage), sum.Cost+c.Cost, sum.Expected+c.Expected
 			if c.Cost == 0 {
 				sum.Free++
+			}
+			switch c.Status {
+			case history.CallFailed:
+				sum.Failed++
+			case history.CallStopped:
+				sum.Stopped++
 			}
 			want[key] = sum
 		}
@@ -112,28 +118,33 @@ func TestSpendingOfHiddenSessions(t *testing.T) {
 // The calls of a database without sums are added up when it is migrated.
 func TestSpendingOfAnOlderDatabase(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "strata.db")
-	db := databaseOfVersion(t, path, 13)
+	db := databaseOfVersion(t, path, 14)
 	if _, err := db.Exec(`INSERT INTO session (id, cwd, roots, title, title_by_user, config, created_at, updated_at, hidden)
 		VALUES ('sess_a', '/', '[]', '', 0, '{}', 1, 1, 0)`); err != nil {
 		t.Fatal(err)
 	}
 	for i, at := range []int64{0, 1, 899_999_999, 900_000_000} {
-		if _, err := db.Exec(`INSERT INTO usage (session, id, turn, purpose, model, input, output, cache_read, cache_write, cost, expected, categories, at)
-			VALUES ('sess_a', ?, '', 'turn', 'maker/model', 1, 2, 3, 4, 0.5, 6, '{}', ?)`, fmt.Sprint("call", i), at); err != nil {
+		if _, err := db.Exec(`INSERT INTO usage (session, id, turn, purpose, model, input, output, cache_read, cache_write, cost, expected, categories, at, status)
+			VALUES ('sess_a', ?, '', 'turn', 'maker/model', 1, 2, 3, 4, ?, 6, '{}', ?, ?)`, fmt.Sprint("call", i), i, at, []string{"failed", "stopped", "complete", "complete"}[i]); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if err := db.Close(); err != nil {
 		t.Fatal(err)
 	}
-	var calls []int
+	var sums []spending.Sum
 	s := openTest(t, path, Options{})
-	if err := Spending(ctx, s, time.UnixMicro(0), time.UnixMicro(1<<40), func(sum spending.Sum) { calls = append(calls, sum.Calls) }); err != nil {
+	if err := Spending(ctx, s, time.UnixMicro(0), time.UnixMicro(1<<40), func(sum spending.Sum) { sums = append(sums, sum) }); err != nil {
 		t.Fatal(err)
 	}
-	if !slices.Equal(calls, []int{3, 1}) {
-		t.Errorf("the sums are of %v calls", calls)
-	}
+	used := history.Usage{Input: 1, Output: 2, CacheRead: 3, CacheWrite: 4}
+	equal(t, "sums", sums, []spending.Sum{{
+		At: time.UnixMicro(0).UTC(), Session: "sess_a", CWD: "/", Model: "maker/model",
+		Totals: history.Totals{Calls: 3, Usage: used.Add(used).Add(used), Cost: 3}, Expected: 18, Free: 1, Failed: 1, Stopped: 1,
+	}, {
+		At: time.UnixMicro(900_000_000).UTC(), Session: "sess_a", CWD: "/", Model: "maker/model",
+		Totals: history.Totals{Calls: 1, Usage: used, Cost: 3}, Expected: 6,
+	}})
 }
 
 // BenchmarkSpending100000 adds up 100,000 calls of 30 days in 100 sessions. Turns with tools have 40 calls in ten minutes.

@@ -1,6 +1,7 @@
 package historystore
 
 import (
+	"encoding/json"
 	"path/filepath"
 	"testing"
 
@@ -97,6 +98,9 @@ func TestCallsKnowTheirStep(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	for i := range step.Calls { // which a log of an earlier version says of none
+		step.Calls[i].Status, step.Calls[i].Attempts = history.CallComplete, 1
+	}
 	equal(t, "calls", calls, step.Calls)
 	messages, err := s.Messages(ctx, "sess_a", []int64{2, 3})
 	if err != nil {
@@ -149,4 +153,29 @@ func TestRunningTurnOfADatabaseOfVersion11(t *testing.T) {
 	}
 	commit(t, s, endStep(2), savePartial("sess_a", 0, 1, "late"))
 	equal(t, "chunks", len(partials(t, s)), 0)
+}
+
+// Calls that were stopped or failed are rows with their reasons, and are counted.
+func TestCallsThatDidNotEnd(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "strata.db")
+	s := openTest(t, path, Options{})
+	failure := &history.Failure{Code: -32011, Message: "no key", Data: json.RawMessage(`{"kind":"auth"}`)}
+	want := []history.Call{
+		{ID: "call_1", Purpose: history.PurposeTurn, Model: "a/b", At: epoch, Status: history.CallComplete, Attempts: 1, Usage: history.Usage{Input: 3}},
+		{ID: "call_2", Purpose: history.PurposeTurn, Model: "a/b", At: epoch, Status: history.CallStopped, Attempts: 2, Usage: history.Usage{Input: 4}, Estimated: true, Duration: 900, FirstToken: 20},
+		{ID: "call_3", Purpose: history.PurposeSummary, Model: "a/b", At: epoch, Status: history.CallFailed, Failure: failure},
+	}
+	commit(t, s, createSession("sess_a"), history.Change{Session: "sess_a", Calls: want})
+	calls, _, err := s.NewestCalls(ctx, "sess_a", "", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	equal(t, "calls", calls, want)
+	sums, err := s.CallTotals(ctx, "sess_a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	totals := history.Totals{Calls: 3, Usage: history.Usage{Input: 7}}
+	equal(t, "totals", sums, []ModelTotals{{Model: "a/b", Totals: totals, Stopped: 1, Failed: 1}})
+	equal(t, "totals of the session", load(t, s, "sess_a").Totals, totals)
 }

@@ -124,7 +124,8 @@ func endTurn(session string, n int64) history.Change {
 		End: &history.Turn{ID: turnID(n), Status: history.TurnCompleted, StopReason: "end_turn", Usage: usage, Cost: 0.5, EndedAt: reply.At},
 		Calls: []history.Call{{ID: fmt.Sprintf("call_%d", n), Turn: turnID(n), Purpose: history.PurposeTurn, Model: reply.Model,
 			Usage: usage, Cost: 0.5, Expected: 4,
-			Categories: map[string]int{"history": 10}, Documents: map[string]int{"design": 3}, Phase: "testing", At: reply.At}},
+			Categories: map[string]int{"history": 10}, Documents: map[string]int{"design": 3}, Phase: "testing", At: reply.At,
+			Status: history.CallComplete, Attempts: 2, Duration: 1200, FirstToken: 300}},
 		Layout: &history.LayoutChange{Head: fmt.Appendf(nil, "layout %d", n)}, Blobs: []history.Blob{testBlob(fmt.Sprintf("rendered %s %d", session, n))},
 		Calibration: &history.Calibration{Model: reply.Model, Ratio: 1.1, Weight: float64(n)},
 	}

@@ -3,12 +3,15 @@ package llm
 import (
 	"context"
 	"errors"
+	"net/http/httptrace"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"strata/history"
 	"strata/internal/lazy"
 	"strata/llm/reply"
+	"strata/llm/silence"
 )
 
 // Keys of log lines.
@@ -44,6 +47,9 @@ type modelCall struct {
 	model    Model
 	on       func(reply.Event)
 	result   reply.Result // of the newest attempt
+
+	sent     int  // requests
+	received bool // the newest one, and not refused
 }
 
 // Stream asks a model and calls on, on this goroutine and in order, for each event of its reply.
@@ -63,6 +69,7 @@ func (c *Client) Stream(ctx context.Context, req Request, on func(reply.Event)) 
 	rules := retries{statuses: call.config.retryStatuses(), sleep: c.sleep, jitter: c.jitter}
 	failed := rules.run(ctx, on, func() *Error { return call.attempt(ctx) })
 	res := call.result
+	res.Attempts, res.Received = call.sent, call.received
 	c.log.Debug("model call", keyModel, req.Model, keyPurpose, req.Purpose, keyElapsed, c.now().Sub(started),
 		keyContext, res.Usage.Context(), keyOutput, res.Usage.Output)
 	if failed == nil {
@@ -169,24 +176,35 @@ func (c *modelCall) try(ctx context.Context, d dialect, req Request, a *reply.An
 	if onLoopback(c.endpoint.base) {
 		first = 0
 	}
-	w := newWatch(cancel, first, c.client.betweenBytes)
-	defer w.stop()
-	res, err := c.client.transport.send(sending, c.endpoint, "POST", c.format.path, body)
+	w := silence.New(cancel, first, c.client.betweenBytes)
+	defer w.Stop()
+	var written atomic.Bool
+	traced := httptrace.WithClientTrace(sending, &httptrace.ClientTrace{WroteRequest: func(w httptrace.WroteRequestInfo) { written.Store(w.Err == nil) }})
+	c.sent++
+	res, err := c.client.transport.send(traced, c.endpoint, "POST", c.format.path, body)
+	c.received = err == nil || written.Load() && sending.Err() != nil
 	if err == nil {
-		a.OnFinish = func() { w.shorten(afterFinish) }
-		err = reply.Read(&watchedBody{res.Body, w}, c.format.decoder(a), a)
+		a.OnFinish = func() { w.Shorten(afterFinish) }
+		err = reply.Read(w.Body(res.Body), c.format.decoder(a), a)
 		if err == nil {
 			c.client.transport.drain(res.Body, func() { cancel(nil) })
 			return nil
 		}
 		res.Body.Close()
+		c.received = !refused(err, a)
 	}
-	silent := errors.Is(context.Cause(sending), errSilent)
+	silent := errors.Is(context.Cause(sending), silence.Err)
 	cancel(nil)
 	if silent {
-		return errSilent
+		return silence.Err
 	}
 	return err
+}
+
+// refused reports whether a reply is nothing but the provider's error.
+func refused(err error, a *reply.Answer) bool {
+	_, said := errors.AsType[*reply.Failure](err)
+	return said && !a.Started()
 }
 
 // following returns a context that ends with ctx, until release is called, and with cancel. The connection of a reply that

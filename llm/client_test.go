@@ -13,6 +13,7 @@ import (
 
 	"strata/internal/upstream"
 	"strata/llm/reply"
+	"strata/llm/silence"
 )
 
 func TestNewRefusesBadProviders(t *testing.T) {
@@ -323,10 +324,10 @@ func TestF10SilentProviders(t *testing.T) {
 		want       time.Duration
 		err        error
 	}{
-		{"between bytes", "https://example.org", slowTransport{says: keepAlive}, nil, 13 * time.Minute, errSilent},
-		{"before the headers", "https://example.org", slowTransport{wait: time.Hour}, nil, 10 * time.Minute, errSilent},
-		{"before the first byte", "https://example.org", slowTransport{}, nil, 10 * time.Minute, errSilent},
-		{"a limit of its own", "https://example.org", slowTransport{}, func(o *Options) { o.FirstByte = time.Hour }, time.Hour, errSilent},
+		{"between bytes", "https://example.org", slowTransport{says: keepAlive}, nil, 13 * time.Minute, silence.Err},
+		{"before the headers", "https://example.org", slowTransport{wait: time.Hour}, nil, 10 * time.Minute, silence.Err},
+		{"before the first byte", "https://example.org", slowTransport{}, nil, 10 * time.Minute, silence.Err},
+		{"a limit of its own", "https://example.org", slowTransport{}, func(o *Options) { o.FirstByte = time.Hour }, time.Hour, silence.Err},
 		{"no limit on loopback", "http://127.0.0.1:8080/v1", slowTransport{wait: 5 * time.Hour, says: finished}, nil, 5*time.Hour + 4*time.Minute + 3*time.Second, nil},
 		{"after the finish reason", "https://example.org", slowTransport{says: finished}, nil, 4*time.Minute + 3*time.Second, nil},
 	} {
@@ -353,7 +354,7 @@ func TestF10SilentProviders(t *testing.T) {
 			})
 		})
 	}
-	if e := failure(t.Context(), "p", "", errSilent); e.Kind != KindNetwork || !e.retryable(DefaultRetryStatuses) {
+	if e := failure(t.Context(), "p", "", silence.Err); e.Kind != KindNetwork || !e.retryable(DefaultRetryStatuses) {
 		t.Errorf("%+v", e)
 	}
 }

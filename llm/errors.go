@@ -14,6 +14,7 @@ import (
 
 	"strata/internal/lazy"
 	"strata/llm/reply"
+	"strata/llm/silence"
 )
 
 // ErrorKind says what went wrong, so that a caller can say what to do.
@@ -80,8 +81,6 @@ func (e *Error) retryable(statuses []int) bool {
 	}
 	return false
 }
-
-var errSilent = errors.New("the provider sent nothing for too long")
 
 // tooManyBytes returns the error for a request that its provider would refuse for its size.
 func tooManyBytes(size, most int) *Error {
@@ -152,7 +151,7 @@ func clean(err error, key string) error {
 	if errors.As(err, &address) {
 		err = address.Err // the address may hold a password
 	}
-	if errors.Is(err, reply.ErrNoEnd) || errors.Is(err, errSilent) || errors.Is(err, reply.ErrTooLarge) {
+	if errors.Is(err, reply.ErrNoEnd) || errors.Is(err, silence.Err) || errors.Is(err, reply.ErrTooLarge) {
 		return err
 	}
 	text := err.Error()

@@ -34,6 +34,7 @@ func (c *Client) streamActor(ctx context.Context, req Request, on func(reply.Eve
 		attempt.Answer = &reply.Answer{On: on, Tools: len(req.Tools) > 0, NewID: c.newCallID}
 		err := step.Do(attempt)
 		res = model.result(attempt.Answer, err == nil)
+		res.Attempts, res.Received = attempt.Number, err == nil || attempt.Answer.Started() || ctx.Err() != nil
 		if err == nil {
 			return nil
 		}
@@ -84,13 +85,16 @@ func (c *Client) streamDigest(ctx context.Context, req Request, on func(reply.Ev
 		if err := c.pause(ctx, gap); err != nil {
 			out := failure(ctx, provider, "", err)
 			out.Partial = a.Shown
-			return model.result(a, false), out
+			res := model.result(a, false)
+			res.Attempts, res.Received = 1, true
+			return res, out
 		}
 		a.Say(line) // far below the bounds of an answer
 		length += len(line)
 	}
 	a.Finish()
 	res := model.result(a, true)
+	res.Attempts, res.Received = 1, true
 	res.Usage = history.Usage{Input: roughTokens(req), Output: rough(length)}
 	return res, nil
 }

@@ -2,7 +2,6 @@ package llm
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -118,65 +117,4 @@ func (t *transport) drain(body io.ReadCloser, done func()) {
 		io.Copy(io.Discard, io.LimitReader(body, maxDrain)) // an error costs the connection only
 		body.Close()
 	}()
-}
-
-// watch ends a call when its provider sends nothing for too long.
-type watch struct {
-	cancel context.CancelCauseFunc
-
-	mu    sync.Mutex
-	timer *time.Timer // nil where nothing limits the wait
-	limit time.Duration
-}
-
-// newWatch waits for the first byte. first is 0 where it may take any time; between limits each later wait.
-func newWatch(cancel context.CancelCauseFunc, first, between time.Duration) *watch {
-	w := &watch{cancel: cancel, limit: between}
-	if first > 0 {
-		w.timer = time.AfterFunc(first, w.expire)
-	}
-	return w
-}
-
-func (w *watch) expire() { w.cancel(errSilent) }
-
-// arrived starts the wait for the next byte.
-func (w *watch) arrived() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.timer == nil {
-		w.timer = time.AfterFunc(w.limit, w.expire)
-	} else {
-		w.timer.Reset(w.limit)
-	}
-}
-
-// shorten limits the waits from now on.
-func (w *watch) shorten(limit time.Duration) {
-	w.mu.Lock()
-	w.limit = cmp.Or(min(w.limit, limit), limit)
-	w.mu.Unlock()
-	w.arrived()
-}
-
-func (w *watch) stop() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.timer != nil {
-		w.timer.Stop()
-	}
-}
-
-// watchedBody tells the watch of every byte that arrives, be it of a comment.
-type watchedBody struct {
-	io.Reader
-	watch *watch
-}
-
-func (b *watchedBody) Read(p []byte) (int, error) {
-	n, err := b.Reader.Read(p)
-	if n > 0 {
-		b.watch.arrived()
-	}
-	return n, err
 }

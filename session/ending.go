@@ -71,8 +71,8 @@ func (t *turns) newEnding(of *turn) *ending {
 func (t *turns) take(of *turn, out *outcome, status history.MessageStatus, at time.Time) taken {
 	var got taken
 	measure := t.context.Measure(of.model)
-	if of.answered(out) {
-		got.spent = measure.SpentBy(&out.result, of.built.Counted, max(out.tokens-tokens.MessageOverhead, 0))
+	if of.built.Plan != nil {
+		got.spent = out.call.Spent(&measure, &out.result, out.err, of.built.Counted, max(out.tokens-tokens.MessageOverhead, 0))
 	}
 	got.change = history.Change{Session: t.id, Calls: t.calls(of, out, &got.spent, at), Calibration: t.learn(of, out, got.spent.Usage)}
 	if of.answered(out) {
@@ -154,16 +154,29 @@ func (t *turns) setStatus(e *ending) history.MessageStatus {
 	}
 }
 
-// calls returns the usage log's row for a call of the model; none if the provider did not answer.
+// calls returns the usage log's row for a call of the model; none if none was made.
 func (t *turns) calls(of *turn, out *outcome, spent *assembly.Spent, at time.Time) []history.Call {
-	if !of.answered(out) {
+	if of.built.Plan == nil {
 		return nil
 	}
-	return []history.Call{{
+	row := history.Call{
 		ID: t.deps.NewID("call_"), Turn: of.record.ID, Step: of.step, Purpose: history.PurposeTurn, Model: of.model.Name,
 		Usage: spent.Usage, Cost: spent.Cost, Estimated: spent.Estimated, Expected: t.context.Expected(&of.built), At: at,
 		Categories: of.built.Categories, Documents: of.built.Documents, Phase: of.built.Phase,
-	}}
+	}
+	out.call.Put(&row, of.callStatus(out), of.record.Failure)
+	return []history.Call{row}
+}
+
+// callStatus returns how the turn's newest call of the model ended.
+func (t *turn) callStatus(out *outcome) history.CallStatus {
+	switch {
+	case out.err == nil:
+		return history.CallComplete
+	case t.cancelled || t.interrupted:
+		return history.CallStopped
+	}
+	return history.CallFailed
 }
 
 // finished takes the outcome of storing a turn's result. The client gets its reply either way; a result that could not be

@@ -35,8 +35,8 @@ func (l *ledger) last() history.Change {
 	return l.ends[len(l.ends)-1]
 }
 
-// With a turn's result are stored its call, if the provider has read the request, and the files that were sent. The record
-// is as new as its last turn, and subscribers learn how full the window is either way.
+// With a turn's result are stored its call, and the files that were sent if the provider has read the request. The record is
+// as new as its last turn, and subscribers learn how full the window is either way.
 func TestWhatIsStoredWithTheResultOfATurn(t *testing.T) {
 	l := &ledger{lockedStore: newLockedStore()}
 	a := &acted{t: t, provider: newProvider()}
@@ -52,21 +52,45 @@ func TestWhatIsStoredWithTheResultOfATurn(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, tt := range map[string]struct {
-		out   called
-		calls int
+		out    called
+		status history.CallStatus
+		output int // tokens
 	}{
-		"unreachable": {called{err: &llm.Error{Kind: llm.KindOverloaded}}, 0},
-		"answered":    {called{result: reply.Result{Blocks: []history.Block{{Type: history.BlockText, Text: "hi"}}, StopReason: reply.StopEndTurn}}, 1},
-		"broken off":  {called{result: reply.Result{Blocks: []history.Block{{Type: history.BlockText, Text: "hi"}}}, err: &llm.Error{Kind: llm.KindOverloaded}}, 1},
+		"unreachable": {called{result: reply.Result{Attempts: 5}, err: &llm.Error{Kind: llm.KindOverloaded}}, history.CallFailed, 0},
+		"answered": {called{result: reply.Result{
+			Blocks: []history.Block{{Type: history.BlockText, Text: "hi"}}, StopReason: reply.StopEndTurn, Attempts: 1, Received: true,
+		}}, history.CallComplete, 1},
+		"broken off": {called{result: reply.Result{
+			Blocks: []history.Block{{Type: history.BlockText, Text: "hi"}}, Attempts: 2, Received: true,
+		}, err: &llm.Error{Kind: llm.KindOverloaded}}, history.CallFailed, 1},
+		"received only": {called{result: reply.Result{Attempts: 1, Received: true}, err: &llm.Error{Kind: llm.KindNetwork}}, history.CallFailed, 0},
+		"reported": {called{result: reply.Result{
+			Blocks: []history.Block{{Type: history.BlockText, Text: "hi there, my friend"}}, Attempts: 1, Received: true, UsageReported: true,
+			Usage: history.Usage{Input: 7, CacheRead: 1000, Output: 1},
+		}, err: &llm.Error{Kind: llm.KindNetwork}}, history.CallFailed, 5},
 	} {
-		result := a.prompt("hello", reader)
+		ended := a.prompt("hello", reader)
 		a.asked().done <- tt.out
-		r := <-result
+		r := <-ended
 		end := l.last()
-		if len(end.Calls) != tt.calls || end.End.ID != r.Turn.ID {
-			t.Errorf("%s: %d calls of %+v", name, len(end.Calls), end.End)
+		if len(end.Calls) != 1 || end.End.ID != r.Turn.ID {
+			t.Fatalf("%s: %d calls of %+v", name, len(end.Calls), end.End)
 		}
-		if sent := slices.ContainsFunc(end.PutFiles, func(f history.File) bool { return f.Path == "a.go" }); tt.calls > 0 && !sent {
+		call, result := &end.Calls[0], &tt.out.result
+		if call.Status != tt.status || call.Attempts != result.Attempts || call.Usage.Output != tt.output || call.Usage != end.End.Usage {
+			t.Errorf("%s: %+v", name, call)
+		}
+		if charged := call.Usage.Context() > 0; charged != result.Received || call.Estimated != result.Received {
+			t.Errorf("%s: estimated %v, charged %+v", name, call.Estimated, call.Usage)
+		}
+		if failed := call.Failure != nil; failed != (tt.out.err != nil) {
+			t.Errorf("%s: the failure is %+v", name, call.Failure)
+		}
+		if result.UsageReported && call.Usage.CacheRead != 1000 {
+			t.Errorf("%s: what the provider told is lost: %+v", name, call.Usage)
+		}
+		answered := tt.out.err == nil || len(result.Blocks) > 0
+		if sent := slices.ContainsFunc(end.PutFiles, func(f history.File) bool { return f.Path == "a.go" }); answered && !sent {
 			t.Errorf("%s: the file that was sent is not stored", name)
 		}
 		if got := a.told().Session.UpdatedAt; !got.Equal(r.Turn.EndedAt) {

@@ -8,10 +8,12 @@ import (
 	"slices"
 
 	"strata/history"
+	"strata/llm/reply"
 	"strata/session/calls"
 	"strata/session/content"
 	"strata/session/filechanges"
 	"strata/session/saving"
+	"strata/tokens"
 )
 
 // unsettled returns the ending of a turn that the last server left running, nil for none: the one in a recovery file, else
@@ -54,12 +56,35 @@ func (t *turns) unsettled(ctx context.Context, loaded *opening) (*ending, error)
 	if len(results) > 0 {
 		add(history.Message{ID: t.deps.NewID("msg_"), Role: history.RoleTool, Blocks: results, Status: history.StatusComplete})
 	}
-	if blocks := content.Joined(loaded.Partials); len(blocks) > 0 {
+	blocks := content.Joined(loaded.Partials)
+	if len(results) == 0 { // else it was waiting for the results of calls
+		t.addLost(ctx, loaded, &change, blocks)
+	}
+	if len(blocks) > 0 {
 		record.ReplyID = cmp.Or(loaded.Partials[0].Message, record.ReplyID)
 		add(history.Message{ID: record.ReplyID, Role: history.RoleAssistant, Blocks: blocks, Model: t.choices.Model.Name, Status: history.StatusInterrupted})
 	}
 	change.Edits = t.unanswered(&record, newest != nil || len(change.Messages) > 0)
 	return t.endingOf(change), nil
+}
+
+// addLost adds to the end of a turn the call of the model that the last server was waiting for. Its request is not known:
+// what the next one would contain is counted.
+func (t *turns) addLost(ctx context.Context, loaded *opening, change *history.Change, arrived []history.Block) {
+	state, record := t.state(), change.End
+	said := max(content.Tokens(ctx, t.counter(), arrived)-tokens.MessageOverhead, 0)
+	spent := state.SpentUntil(&reply.Result{}, state.HistoryTokens+state.Beside, said)
+	step := 1
+	for i := range loaded.Heads {
+		if h := &loaded.Heads[i]; h.Turn == record.ID && h.Role == history.RoleAssistant {
+			step++
+		}
+	}
+	change.Calls = []history.Call{{
+		ID: t.deps.NewID("call_"), Turn: record.ID, Step: step, Purpose: history.PurposeTurn, Model: t.choices.Model.Name, At: record.EndedAt,
+		Usage: spent.Usage, Cost: spent.Cost, Estimated: true, Status: history.CallStopped, Attempts: 1, Failure: record.Failure,
+	}}
+	record.Usage, record.Cost = record.Usage.Add(spent.Usage), record.Cost+spent.Cost
 }
 
 // settledBy returns a function that reports whether a change settles a record, too.
@@ -118,5 +143,6 @@ func (t *turns) settle(ctx context.Context, e *ending) error {
 		return err
 	}
 	t.extend(e.change.Messages, e.change.Edits)
+	t.context.Count(e.change.Calls)
 	return nil
 }

@@ -180,11 +180,12 @@ func (s *Session) notify(text string) {
 // saidSoFar returns everything that the session has said so far: the transcript, and the reply that is not in it yet.
 func (s *Session) saidSoFar() events.Standing {
 	now := events.Standing{Seq: s.events.End(), Heads: s.context.Transcript()}
-	switch {
-	case s.running != nil:
-		now.Running = s.running.running()
-	case s.unsaved != nil:
-		now.Running = s.unsaved.turn.running()
+	of := s.unfinished()
+	if of == nil {
+		return now
+	}
+	if now.Running = of.running(); now.Running != nil {
+		now.Running.Elapsed = max(s.deps.Now().Sub(of.record.StartedAt).Milliseconds(), 0)
 	}
 	return now
 }

@@ -17,6 +17,7 @@ import (
 	"strata/session/events"
 	"strata/session/filechanges"
 	"strata/session/following"
+	"strata/session/metered"
 	"strata/session/permissions"
 	"strata/session/reads"
 	"strata/session/saving"
@@ -43,6 +44,7 @@ type outcome struct {
 	tokens int  // of the reply, counted, with the framing of a message
 	shown  bool // a part of the reply was shown
 	err    error
+	call   *metered.Call // nil: none was made
 
 	step  *tools.Step         // the calls whose results are not stored; nil for none
 	file  *history.FileChange // that the newest call makes, planned; nil for none

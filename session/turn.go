@@ -22,6 +22,7 @@ import (
 	"strata/session/fit"
 	"strata/session/following"
 	"strata/session/mailbox"
+	"strata/session/metered"
 	"strata/session/permissions"
 	"strata/session/reads"
 	"strata/session/requests"
@@ -203,6 +204,8 @@ func (t *turns) interrupt(serverStops bool) {
 // picture teaches something; unless a part of the reply was shown the request is rebuilt with that, and sent again if it is
 // smaller than the one that was refused. The reply is counted while it arrives.
 func (t *turns) converse(of *turn, state *assembly.State, arriving *content.Arriving) (out outcome) {
+	call := metered.Begin(t.deps.Now)
+	defer func() { out.call = call }()
 	before := 0 // tokens of the request that was refused
 	for n := 1; ; n++ {
 		b, err := t.requests.Prepare(of.ctx, state, of.gate.Pass)
@@ -219,7 +222,7 @@ func (t *turns) converse(of *turn, state *assembly.State, arriving *content.Arri
 		before = b.Claims()
 		state.LogPlanned(&b)
 		t.mailbox.Wait(func() { t.built(of, b) })
-		out = t.receive(of, &b, arriving)
+		out = t.receive(of, &b, call, arriving)
 		learned, err := t.learnRefusal(of, state, &b, out.err)
 		switch {
 		case err != nil:
@@ -236,10 +239,12 @@ func (t *turns) converse(of *turn, state *assembly.State, arriving *content.Arri
 }
 
 // receive sends a request, streams the reply, and posts what arrives once the user's message is stored.
-func (t *turns) receive(of *turn, b *assembly.Built, arriving *content.Arriving) (out outcome) {
+func (t *turns) receive(of *turn, b *assembly.Built, call *metered.Call, arriving *content.Arriving) (out outcome) {
 	cached := false
+	call.Sending()
 	out.result, out.err = t.deps.Models.Stream(of.ctx, b.Request, func(e reply.Event) {
 		of.gate.Pass()
+		call.Event(&e)
 		if e.Kind == reply.EventUsage && !cached {
 			cached = true
 			b.Mirror.Answered(b.Plan, assembly.CacheUsage(*e.Usage))
@@ -248,6 +253,7 @@ func (t *turns) receive(of *turn, b *assembly.Built, arriving *content.Arriving)
 		t.mailbox.Feed(func() { t.onEvent(of, e) })
 		arriving.Take(e)
 	})
+	call.Ended(&out.result)
 	of.gate.Pass()
 	return out
 }

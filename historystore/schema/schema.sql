@@ -149,6 +149,11 @@ CREATE TABLE usage (
     phase       TEXT NOT NULL DEFAULT '',
     estimated   INTEGER NOT NULL DEFAULT 0, -- flag: some of it was counted, not told
     step        INTEGER NOT NULL DEFAULT 0, -- of the turn, from 1; 0 for none
+    status      TEXT NOT NULL DEFAULT 'complete', -- or stopped, or failed
+    attempts    INTEGER NOT NULL DEFAULT 1,       -- requests that were sent
+    failure     TEXT NOT NULL DEFAULT '',         -- JSON object; empty for none
+    duration    INTEGER NOT NULL DEFAULT 0,       -- ms
+    first_token INTEGER NOT NULL DEFAULT 0,       -- ms; 0: nothing arrived, or not known
     UNIQUE (session, id)
 ) STRICT;
 
@@ -164,16 +169,19 @@ CREATE TABLE spending (
     cache_write INTEGER NOT NULL,
     cost        REAL NOT NULL,
     expected    INTEGER NOT NULL,
-    free        INTEGER NOT NULL, -- calls with a cost of 0
+    free        INTEGER NOT NULL, -- calls with tokens and a cost of 0
+    failed      INTEGER NOT NULL, -- calls
+    stopped     INTEGER NOT NULL, -- calls
     PRIMARY KEY (session, quarter, model)
 ) STRICT, WITHOUT ROWID;
 CREATE TRIGGER usage_spent AFTER INSERT ON usage
 BEGIN
     INSERT INTO spending VALUES (new.session, new.at / 900000000, new.model, 1, new.input, new.output, new.cache_read, new.cache_write,
-        new.cost, new.expected, new.cost = 0)
+        new.cost, new.expected, new.cost = 0 AND new.input + new.output + new.cache_read + new.cache_write > 0, new.status = 'failed', new.status = 'stopped')
     ON CONFLICT DO UPDATE SET calls = calls + 1, input = input + excluded.input, output = output + excluded.output,
         cache_read = cache_read + excluded.cache_read, cache_write = cache_write + excluded.cache_write,
-        cost = cost + excluded.cost, expected = expected + excluded.expected, free = free + excluded.free;
+        cost = cost + excluded.cost, expected = expected + excluded.expected, free = free + excluded.free,
+        failed = failed + excluded.failed, stopped = stopped + excluded.stopped;
 END;
 
 CREATE TABLE file (

@@ -25,7 +25,9 @@ type Sum struct {
 	Model   string // provider/model
 	history.Totals
 	Expected int // tokens that were expected to be read from the cache
-	Free     int // calls with a cost of 0
+	Free     int // calls with tokens and a cost of 0
+	Failed   int // calls that failed
+	Stopped  int // calls that were stopped
 }
 
 // Querier is a transaction that can read.
@@ -35,7 +37,7 @@ type Querier interface {
 
 // A session is looked up by its id and the time: SQLite keeps the order of a CROSS JOIN.
 const query = `SELECT session.id, session.title, session.cwd, session.deleted_at IS NOT NULL,
-		quarter, model, spending.calls, spending.input, spending.output, spending.cache_read, spending.cache_write, spending.cost, expected, free
+		quarter, model, spending.calls, spending.input, spending.output, spending.cache_read, spending.cache_write, spending.cost, expected, free, failed, stopped
 	FROM session CROSS JOIN spending ON spending.session = session.id AND quarter >= ? AND quarter < ?
 	WHERE session.hidden = 0`
 
@@ -51,7 +53,7 @@ func Read(ctx context.Context, from Querier, since, until time.Time, add func(Su
 	var at, input, output, read, written int64
 	for rows.Next() {
 		if err := rows.Scan(&s.Session, &s.Title, &s.CWD, &s.Deleted,
-			&at, &s.Model, &s.Calls, &input, &output, &read, &written, &s.Cost, &s.Expected, &s.Free); err != nil {
+			&at, &s.Model, &s.Calls, &input, &output, &read, &written, &s.Cost, &s.Expected, &s.Free, &s.Failed, &s.Stopped); err != nil {
 			return fmt.Errorf("sum of calls: %w", err)
 		}
 		s.At = time.UnixMicro(at * Grain.Microseconds()).UTC()

@@ -10,7 +10,7 @@ import (
 // import. The order is that of the architecture: packages may only import those below them.
 var imports = map[string][]string{
 	"server":       {"server/access", "server/editor", "server/mcp", "session/servers", "server/wire", "server/transfer", "server/overview", "server/slash", "rpc", "session", "session/assembly", "session/choices", "session/clients", "session/commands", "session/compacting", "session/documents", "session/events", "session/fit", "session/following", "session/outlines", "session/permissions", "session/profile", "session/restoring", "session/toolbox", "session/workspace", "compaction", "historystore", "historystore/spending", "history", "web"},
-	"session":      {"session/servers", "session/shell", "session/frontends", "session/record", "session/shelf", "session/following", "session/accounts", "session/requests", "session/calls", "session/filechanges", "session/current", "session/toolbox", "session/tools", "session/permissions", "session/approval", "session/asking", "session/reads", "session/choices", "session/compacting", "session/assembly", "session/loop", "session/documents", "session/workspace", "session/outlines", "session/fit", "session/clients", "session/content", "session/events", "session/mailbox", "session/profile", "session/restoring", "session/saving", "filecontext", "stability", "compaction", "tokens", "llm", "history"},
+	"session":      {"session/servers", "session/metered", "session/shell", "session/frontends", "session/record", "session/shelf", "session/following", "session/accounts", "session/requests", "session/calls", "session/filechanges", "session/current", "session/toolbox", "session/tools", "session/permissions", "session/approval", "session/asking", "session/reads", "session/choices", "session/compacting", "session/assembly", "session/loop", "session/documents", "session/workspace", "session/outlines", "session/fit", "session/clients", "session/content", "session/events", "session/mailbox", "session/profile", "session/restoring", "session/saving", "filecontext", "stability", "compaction", "tokens", "llm", "history"},
 	"compaction":   {"tokens", "history"},
 	"filecontext":  {"filecontext/outline", "tokens"},
 	"stability":    {},
@@ -46,6 +46,7 @@ var imports = map[string][]string{
 	"server/transfer": {"server/wire", "rpc", "session", "session/assembly", "session/choices", "session/compacting", "session/documents", "session/events", "session/fit", "session/profile", "session/workspace", "historystore", "history"},
 	"server/wire":     {"rpc", "session/servers", "session", "session/approval", "session/assembly", "session/choices", "session/clients", "session/commands", "session/compacting", "session/documents", "session/events", "session/fit", "session/following", "session/profile", "session/restoring", "session/toolbox", "session/tools", "session/workspace", "compaction", "llm", "historystore", "history"},
 
+	"session/metered":     {"session/assembly", "llm", "history"},
 	"session/frontends":   {"session/accounts", "session/requests", "session/current", "session/compacting", "session/choices", "session/assembly", "session/workspace", "session/content", "session/events", "session/mailbox", "llm", "tokens", "history"},
 	"session/record":      {"session/following", "session/choices", "session/workspace", "session/outlines", "session/content", "session/events", "session/mailbox", "filecontext", "history"},
 	"session/shelf":       {"session/current", "session/documents", "session/mailbox", "tokens", "history"},
@@ -60,7 +61,7 @@ var imports = map[string][]string{
 	"session/calls":       {"session/tools", "session/events", "history"},
 	"session/current":     {"session/reads", "session/assembly", "session/choices", "session/workspace", "session/documents", "session/content", "session/profile", "stability", "tokens", "llm", "history"},
 	"session/requests":    {"session/current", "session/compacting", "session/assembly", "session/choices", "session/workspace", "session/mailbox", "session/saving", "history"},
-	"session/compacting":  {"session/assembly", "session/loop", "session/fit", "session/content", "session/events", "session/mailbox", "session/profile", "compaction", "llm", "history"},
+	"session/compacting":  {"session/metered", "session/assembly", "session/loop", "session/fit", "session/content", "session/events", "session/mailbox", "session/profile", "compaction", "llm", "history"},
 	"session/assembly":    {"session/reads", "session/loop", "session/documents", "session/outlines", "session/fit", "session/content", "session/profile", "filecontext", "stability", "tokens", "llm", "history"},
 	"session/choices":     {"session/approval", "session/assembly", "session/mailbox", "session/profile", "compaction", "stability", "llm", "history"},
 	"session/loop":        {"session/fit", "session/content", "session/profile", "stability", "tokens", "history"},

@@ -254,6 +254,9 @@ func (a *Answer) tellUsage() {
 	a.On(Event{Kind: EventUsage, Usage: &usage})
 }
 
+// Started reports whether the provider has begun to reply: it reported usage, or something visible arrived.
+func (a *Answer) Started() bool { return a.reported || a.Shown }
+
 // Finish notes that the reply is complete, however the stream ends.
 func (a *Answer) Finish() {
 	if a.stop == "" {

@@ -62,4 +62,7 @@ type Result struct {
 	UsageReported bool    // false: Usage is zero, or an estimate of the offline provider
 	Cost          float64 // US dollars by the catalogue's prices; knows long-lived cache writes, which Usage does not
 	Model         string  // provider/model
+
+	Attempts int  // requests that were sent
+	Received bool // the provider has the newest request and did not refuse it, so it may charge for it
 }

@@ -69,7 +69,7 @@ func entry(of map[string]*wire.Spent, name string) *wire.Spent {
 
 // Priced returns a sum with what depends on prices.
 func Priced(s spending.Sum, prices Prices) wire.Spent {
-	one := wire.Spent{Totals: s.Totals, Expected: s.Expected}
+	one := wire.Spent{UsageTotals: wire.UsageTotals{Totals: s.Totals, Expected: s.Expected, Failed: s.Failed, Stopped: s.Stopped}}
 	uncached, known := prices(s.Model, s.Usage)
 	one.Uncached = uncached
 	if !known {

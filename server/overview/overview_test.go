@@ -82,7 +82,7 @@ func TestEachListAddsUpToTheTotals(t *testing.T) {
 				CWD: fmt.Sprint("/folder", session%most), Model: fmt.Sprint("maker/model", random.IntN(most)),
 				Totals: history.Totals{Calls: 1 + free, Cost: random.Float64(), Usage: history.Usage{
 					Input: random.IntN(1000), Output: random.IntN(1000), CacheRead: random.IntN(9000), CacheWrite: random.IntN(1000),
-				}}, Expected: random.IntN(1000), Free: free,
+				}}, Expected: random.IntN(1000), Free: free, Failed: random.IntN(2), Stopped: random.IntN(2),
 			}
 			if random.IntN(9) == 0 {
 				s.Model = "maker/unknown"

@@ -3,8 +3,6 @@ package wire
 import (
 	"time"
 	_ "time/tzdata" // not all systems have a database of time zones
-
-	"strata/history"
 )
 
 // The periods of _strata/usage/overview, in days.
@@ -37,13 +35,9 @@ type Overview struct {
 
 // Spent are sums over model calls.
 type Spent struct {
-	history.Totals
-	Uncached float64 `json:"uncachedCost"`      // the cost without a cache, at the models' present prices
-	Expected int     `json:"expectedCacheRead"` // tokens that were expected to be read from the cache
-	HitRate  float64 `json:"hitRate"`           // share of the input that was read from the cache, 0 to 1
-	Failed   int     `json:"failed"`            // calls that failed
-	Stopped  int     `json:"stopped"`           // calls that were stopped
-	Unpriced int     `json:"unpriced"`          // calls whose price is unknown: cost counts them as 0
+	UsageTotals
+	HitRate  float64 `json:"hitRate"`  // share of the input that was read from the cache, 0 to 1
+	Unpriced int     `json:"unpriced"` // calls whose price is unknown: cost counts them as 0
 }
 
 // SpentDay is the usage of a calendar day of the client's time zone.

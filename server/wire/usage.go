@@ -36,6 +36,12 @@ type Call struct {
 	Documents  map[string]int `json:"documents,omitempty"` // tokens by name
 	Phase      string         `json:"phase,omitempty"`
 	At         time.Time      `json:"at"`
+
+	Status     history.CallStatus `json:"status"`
+	Attempts   int                `json:"attempts"` // requests that were sent
+	Error      *history.Failure   `json:"error,omitempty"`
+	Duration   int64              `json:"durationMs"`
+	FirstToken int64              `json:"firstTokenMs"`
 }
 
 // UsageTotals are the sums over the whole usage log.
@@ -43,6 +49,8 @@ type UsageTotals struct {
 	history.Totals
 	Uncached float64 `json:"uncachedCost"`
 	Expected int     `json:"expectedCacheRead"`
+	Stopped  int     `json:"stopped"` // of the calls
+	Failed   int     `json:"failed"`  // likewise
 }
 
 // NewUsagePage returns a page of the usage log, with the sums of the whole log by model. uncached returns the cost of a
@@ -52,16 +60,18 @@ func NewUsagePage(
 ) UsagePage {
 	page := UsagePage{Calls: make([]Call, len(calls)), NextCursor: next}
 	for i, c := range calls {
+		status, attempts := c.Ended()
 		page.Calls[i] = Call{
 			ID: c.ID, TurnID: c.Turn, Step: c.Step, Purpose: c.Purpose, Model: c.Model, Usage: c.Usage, Cost: c.Cost, Estimated: c.Estimated,
 			Uncached: uncached(c.Model, c.Usage), Expected: c.Expected, Categories: c.Categories, Documents: c.Documents,
-			Phase: c.Phase, At: c.At,
+			Phase: c.Phase, At: c.At, Status: status, Attempts: attempts, Error: c.Failure, Duration: c.Duration, FirstToken: c.FirstToken,
 		}
 	}
 	t := &page.Totals
 	for _, sum := range sums {
 		t.Calls, t.Usage, t.Cost = t.Calls+sum.Calls, t.Usage.Add(sum.Usage), t.Cost+sum.Cost
 		t.Uncached, t.Expected = t.Uncached+uncached(sum.Model, sum.Usage), t.Expected+sum.Expected
+		t.Stopped, t.Failed = t.Stopped+sum.Stopped, t.Failed+sum.Failed
 	}
 	return page
 }

@@ -37,6 +37,18 @@ func (m *Measure) SpentBy(result *reply.Result, request, reply int) Spent {
 	return s
 }
 
+// SpentUntil returns what a call used that did not end. Its provider's newest report can be older than the end, so the
+// counted tokens of the reply count if they are more.
+func (m *Measure) SpentUntil(result *reply.Result, request, reply int) Spent {
+	s := m.SpentBy(result, request, reply)
+	s.Estimated = true
+	if more := m.Calibrated(reply) - s.Usage.Output; more > 0 {
+		s.Usage.Output, s.Whole = s.Usage.Output+more, s.Whole+more
+		s.Cost += m.Model.Cost(history.Usage{Output: more})
+	}
+	return s
+}
+
 // CacheUsage returns the part of a usage from which a mirror learns.
 func CacheUsage(u history.Usage) stability.Usage {
 	return stability.Usage{Read: u.CacheRead, Write: u.CacheWrite, Input: u.Context()}

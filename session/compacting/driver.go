@@ -207,7 +207,7 @@ func (d *Driver) start(req Request, asked bool) (*run, error) {
 	}
 	j := &job{
 		Services: d.services, state: state, strategy: strategy, numbers: numbers(&state, &rules, req.Strategy, asked),
-		dedupePercent: state.Profile.Budget.DedupeSufficesPercent,
+		dedupePercent: state.Profile.Budget.DedupeSufficesPercent, describe: d.describe,
 	}
 	if req.Keep != "" {
 		j.numbers.MiddleMode, j.dedupePercent = req.Keep, 0 // as asked for, whatever copies would save

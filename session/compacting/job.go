@@ -14,6 +14,7 @@ import (
 	"strata/session/assembly"
 	"strata/session/content"
 	"strata/session/loop"
+	"strata/session/metered"
 )
 
 // Streamer makes model calls.
@@ -46,6 +47,7 @@ type job struct {
 	draft    func(text string, anew bool) // receives a summary while it is written; anew: what came before does not count
 	drafts   int                          // begun so far
 	calls    []history.Call               // made so far
+	describe func(error) history.Failure  // an error as clients receive it
 	tooLong  bool                         // a call was refused for its length, which taught something
 
 	dedupePercent int    // of the history's characters: if copies of files have as many only they leave; 0: none does
@@ -174,8 +176,9 @@ func (j *job) Complete(ctx context.Context, c compaction.Call) (compaction.Reply
 			{Kind: llm.EntryMessage, Role: history.RoleUser, Blocks: text(c.Prompt)},
 		},
 	}
-	result, err := j.stream(ctx, request)
-	j.note(ctx, &request, &result, err)
+	call := metered.Begin(j.Now)
+	result, err := j.stream(ctx, request, call)
+	j.note(ctx, &request, call, &result, err)
 	j.learn(ctx, &request, err)
 	if err != nil {
 		return compaction.Reply{}, err
@@ -184,20 +187,35 @@ func (j *job) Complete(ctx context.Context, c compaction.Call) (compaction.Reply
 	return compaction.Reply{Text: summary.PlainText(), Truncated: result.StopReason == reply.StopMaxTokens}, nil
 }
 
-// note notes a call and what it used; nothing if the provider did not answer.
-func (j *job) note(ctx context.Context, request *llm.Request, result *reply.Result, err error) {
-	if err != nil && !result.UsageReported && len(result.Blocks) == 0 {
-		return
-	}
+// note notes a call and what it used.
+func (j *job) note(ctx context.Context, request *llm.Request, call *metered.Call, result *reply.Result, err error) {
 	reply := content.Tokens(ctx, j.state.Counter, result.Blocks) - content.Tokens(ctx, j.state.Counter, nil)
 	model, _ := j.Model(request.Model)
 	model.Name = request.Model
 	measure := j.measure(model)
-	spent := measure.SpentBy(result, j.tokens(ctx, request), reply)
-	j.calls = append(j.calls, history.Call{
+	spent := call.Spent(&measure, result, err, j.tokens(ctx, request), reply)
+	row := history.Call{
 		ID: j.NewID("call_"), Purpose: request.Purpose, Model: request.Model, Usage: spent.Usage, Cost: spent.Cost,
 		Estimated: spent.Estimated, At: j.Now(),
-	})
+	}
+	status, failure := j.endOf(ctx, err)
+	call.Put(&row, status, failure)
+	j.calls = append(j.calls, row)
+}
+
+// endOf returns how a call ended, and why it did not end by itself.
+func (j *job) endOf(ctx context.Context, err error) (history.CallStatus, *history.Failure) {
+	switch {
+	case err == nil:
+		return history.CallComplete, nil
+	case ctx.Err() != nil:
+		return history.CallStopped, nil
+	}
+	failure := j.describe(err)
+	if errors.Is(err, compaction.ErrTruncated) {
+		return history.CallStopped, &failure
+	}
+	return history.CallFailed, &failure
 }
 
 // tokens counts a request.
@@ -232,7 +250,7 @@ func (j *job) learn(ctx context.Context, request *llm.Request, failed error) {
 const maxSummary = 256 << 10
 
 // stream makes a call. The text of a summary is drafted in chunks while it arrives.
-func (j *job) stream(ctx context.Context, request llm.Request) (reply.Result, error) {
+func (j *job) stream(ctx context.Context, request llm.Request, call *metered.Call) (reply.Result, error) {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	d := draft{tell: func(string) {}}
@@ -245,7 +263,9 @@ func (j *job) stream(ctx context.Context, request llm.Request) (reply.Result, er
 		}
 	}
 	size := 0
+	call.Sending()
 	result, err := j.Streamer.Stream(ctx, request, func(e reply.Event) {
+		call.Event(&e)
 		if size += len(e.Text); size > maxSummary {
 			stop(compaction.ErrTruncated)
 			return
@@ -254,6 +274,7 @@ func (j *job) stream(ctx context.Context, request llm.Request) (reply.Result, er
 			d.add(e.Text)
 		}
 	})
+	call.Ended(&result)
 	d.flush()
 	if cause := context.Cause(ctx); errors.Is(cause, compaction.ErrTruncated) {
 		err = cause

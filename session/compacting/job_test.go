@@ -91,6 +91,7 @@ func TestASummaryIsDrafted(t *testing.T) {
 	}
 	want := []history.Call{{
 		ID: "call_1", Purpose: history.PurposeSummary, Model: "local/small", Usage: history.Usage{Input: 900, Output: 50}, Cost: 0.25, At: time.Unix(7, 0),
+		Status: history.CallComplete, FirstToken: 1,
 	}}
 	if diff := cmp.Diff(want, m.calls); diff != "" {
 		t.Errorf("calls: %s", diff)
@@ -149,8 +150,8 @@ func TestARefusalTeachesTheCount(t *testing.T) {
 		return reply.Result{}, &llm.Error{Kind: llm.KindContext, Counted: m.tokens(t.Context(), &r.calls[0]) * 3 / 2}
 	}
 	m = modelled(t, r)
-	if out := m.run(t.Context()); out.Result != compaction.Compacted || len(m.calls) != 1 {
-		t.Errorf("%+v, %d calls are noted, of which one was answered", out, len(m.calls))
+	if out := m.run(t.Context()); out.Result != compaction.Compacted || len(m.calls) != 2 || m.calls[0].Status != history.CallFailed || m.calls[0].Usage != (history.Usage{}) {
+		t.Errorf("%+v, noted are %+v", out, m.calls)
 	}
 	if got := m.state.Calibrations.Apply("local/small", 1000); got < 1_400 || got > 1_600 {
 		t.Errorf("1,000 tokens are taken for %d", got)

@@ -169,6 +169,7 @@ func (st *stage) job(asked bool) *job {
 	return &job{
 		Services: services, state: state, strategy: strategy, numbers: numbers(&state, &rules, rules.Strategy, asked),
 		dedupePercent: st.profile.Budget.DedupeSufficesPercent,
+		describe:      described,
 	}
 }
 
@@ -183,3 +184,5 @@ func linesOf(name string, n int) string {
 	}
 	return out.String()
 }
+
+func described(err error) history.Failure { return history.Failure{Code: -1, Message: err.Error()} }

@@ -80,7 +80,7 @@ func narrowJob(t *testing.T, profileName, strategy string, ratio float64, summar
 			Model:       func(name string) (llm.Model, bool) { m, ok := p.models[name]; return m, ok },
 			LimitWindow: func(string, int) {},
 		},
-		state: state, strategy: named, numbers: numbers(&state, &rules, strategy, true), draft: func(string, bool) {},
+		state: state, strategy: named, numbers: numbers(&state, &rules, strategy, true), draft: func(string, bool) {}, describe: described,
 	}, p
 }
 

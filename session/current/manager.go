@@ -52,7 +52,7 @@ type Manager struct {
 	Reads       *reads.Reads
 	beginning   *assembly.Beginning
 	Generation  int          // edits that changed which messages the view has, since the session was loaded
-	Last        history.Call // the newest call for a reply whose usage was reported
+	Last        history.Call // the newest complete call for a reply, or one whose provider told of its cache
 	reported    reported     // likewise
 	Drift       float64      // reported input of that call divided by our count; at least 1
 }
@@ -128,7 +128,7 @@ func (m *Manager) Extend(messages []history.Message, edits []history.Edit) {
 // Count adds model calls to the totals. The newest call that answered a prompt is shown as the last one.
 func (m *Manager) Count(calls []history.Call) {
 	for _, c := range calls {
-		if c.Purpose == history.PurposeTurn || c.Purpose == history.PurposeFrontend {
+		if (c.Purpose == history.PurposeTurn || c.Purpose == history.PurposeFrontend) && c.TellsCache() {
 			m.Last = c
 		}
 		m.totals.Calls++

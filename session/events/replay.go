@@ -29,6 +29,7 @@ type Running struct {
 	Message string `json:"messageId"`
 	Thought string `json:"thought,omitempty"`
 	Text    string `json:"text"`
+	Elapsed int64  `json:"elapsedMs"` // since the turn began, in a snapshot
 
 	Calls []*history.Block `json:"-"` // of the message: that they were announced
 	Open  []Event          `json:"-"` // the present state of calls whose results are not in the transcript

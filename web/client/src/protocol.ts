@@ -369,7 +369,7 @@ export interface Snapshot {
   summary?: Summary;
   nextCursor?: string;
   /** The message of the running turn's newest step so far; the rest of a long one follows as updates. */
-  running?: { turnId: string; messageId: string; thought?: string; text: string };
+  running?: { turnId: string; messageId: string; thought?: string; text: string; /** Time since the turn began. */ elapsedMs: number };
   /** The id of the running compaction. */
   compacting?: string;
   /** The result of a turn is not stored yet. */
@@ -734,22 +734,33 @@ export interface Call extends Usage {
   /** The phase of the profile. */
   phase?: string;
   at: Time;
+  status: CallStatus;
+  /** Requests that were sent for the call, retries included. */
+  attempts: number;
+  /** Why the call failed or was stopped; missing if its user stopped it. */
+  error?: RpcErrorObject;
+  /** From sending the first request to the end; 0 is not known. */
+  durationMs: number;
+  /** From sending the first request to the first part of the reply; 0 is not known. */
+  firstTokenMs: number;
 }
+
+/** How a model call ended. */
+export type CallStatus = 'complete' | 'stopped' | 'failed';
 
 /** Sums over all model calls of a session, with the cost without a cache. */
 export interface UsageTotals extends Totals {
   uncachedCost: number;
   expectedCacheRead: number;
+  /** Calls that were stopped, and that failed. `calls` includes them. */
+  stopped: number;
+  failed: number;
 }
 
 /** Sums over model calls of all sessions. */
 export interface Spent extends UsageTotals {
   /** Share of the input that was read from the cache, 0 to 1. */
   hitRate: number;
-  /** Calls that failed. */
-  failed: number;
-  /** Calls that were stopped. */
-  stopped: number;
   /** Calls whose price is unknown: `cost` counts them as 0. */
   unpriced: number;
 }
@@ -1032,6 +1043,12 @@ export interface TransferCall {
   documents?: { [name: string]: number };
   phase?: string;
   at: Time;
+  /** Missing: complete. */
+  status?: CallStatus;
+  attempts?: number;
+  failure?: RpcErrorObject;
+  durationMs?: number;
+  firstTokenMs?: number;
 }
 
 export interface TransferHeader {

@@ -16,6 +16,7 @@ import { MAX_ATTACHED, attached, linksOf, useDrop } from "./attaching.ts";
 import { CompletionList, completes, insert, useCompletion } from "./completion.tsx";
 import { Options } from "./options.tsx";
 import { QueueView } from "./queued.tsx";
+import { Pace } from "./pace.tsx";
 import { plainText } from "./rows.ts";
 
 /** Maximum time between two presses of Escape that stop the reply, in milliseconds. */
@@ -200,6 +201,7 @@ export function Composer({ view }: { view: SessionView }) {
         <IconButton icon="attach" label="Attach file (@)" onClick={mention} />
         <Options view={view} />
         <span class="composer-hint" role="status">{running && stopsNext ? "Press Escape again to stop the reply" : ""}</span>
+        <Pace view={view} />
         <Meter view={view} />
         {running && (
           <button type="button" class="send stop" aria-label="Stop reply" title="Stop reply (Escape twice)" onClick={() => view.cancel()}>

@@ -8,6 +8,7 @@ import { CopyButton, IconButton } from "../ui/controls.tsx";
 import { Icon } from "../ui/icons.tsx";
 import { Call, Plan, Steps } from "./call.tsx";
 import { Files, Labeled, Picture } from "./content.tsx";
+import { ThinkingFor, ThinkingNow } from "./pace.tsx";
 import { SegmentView, TailView, Waiting } from "./segments.tsx";
 import { visibilities, firstLine, plainText, expandKey, type Row, type Toggle } from "./rows.ts";
 
@@ -139,7 +140,8 @@ function Thinking({ row, toggle }: { row: Extract<Row, { kind: "thinking" }>; to
   return (
     <button type="button" class="disclosure" aria-expanded={row.open} onClick={() => toggle(expandKey(row.entry, row.part))}>
       <Icon name="chevron" />
-      Thinking <span class="quiet">{plural(row.chars, "character")}</span>
+      {!row.streams && <>Thinking <span class="quiet">{plural(row.chars, "character")}</span></>}
+      {row.streams && (row.streams.grows ? <ThinkingNow {...row.streams} /> : <ThinkingFor ms={row.streams.run.until - row.streams.run.begun} chars={row.chars} />)}
     </button>
   );
 }

@@ -9,7 +9,7 @@ import { resultKey, type Results, type ShownPlan } from "../store/tool-calls.ts"
 export type Row = { key: string; entry: Entry; tone: "user" | "reply"; edge: "" | "first" | "last" } & (
   | { kind: "head"; continued: boolean }
   | { kind: "folded" }
-  | { kind: "thinking"; chars: number; part: string; open: boolean }
+  | { kind: "thinking"; chars: number; part: string; open: boolean; streams?: Streams }
   | { kind: "thought"; segment: Segment }
   | { kind: "segment"; segment: Segment; all: readonly Segment[]; at: number }
   | { kind: "tail"; live: LiveText; run: LiveRun | null }
@@ -25,6 +25,14 @@ export type Row = { key: string; entry: Entry; tone: "user" | "reply"; edge: "" 
   | { kind: "changes"; turnId: string; files: number }
   | { kind: "plan"; entries: readonly PlanEntry[] }
 ) | { key: string; kind: "summary"; summary: Summary };
+
+/** Streams is the run of thinking in a reply that is not stored yet. */
+interface Streams {
+  live: LiveText;
+  run: LiveRun;
+  /** It is the last part of the reply. */
+  grows: boolean;
+}
 
 type Body = Row extends infer R ? (R extends { edge: string } ? Omit<R, "key" | "entry" | "tone" | "edge"> : never) : never;
 
@@ -212,7 +220,7 @@ function liveRows(entry: Entry, live: LiveText, { expanded, continued }: Around)
         const n = thoughts++;
         const name = thinkingName(n);
         const open = expanded.has(expandKey(entry, name));
-        rows.push({ ...keyed(name), kind: "thinking", chars: part.chars, part: name, open });
+        rows.push({ ...keyed(name), kind: "thinking", chars: part.chars, part: name, open, streams: { live, run: part, grows: part === last } });
         if (!open) break;
         for (const row of grown(part, (segment, at) => ({ ...keyed(`t${n}.${at}`), kind: "thought", segment }))) rows.push(row);
         if (part === last) rows.push({ ...keyed(`t${n}.${part.text.done.length}`), kind: "tail", live, run: part });
@@ -220,7 +228,7 @@ function liveRows(entry: Entry, live: LiveText, { expanded, continued }: Around)
       }
     }
   }
-  if (last === undefined || last.kind === "thought") rows.push({ ...keyed(`p${texts}`), kind: "tail", live, run: null });
+  if (last === undefined) rows.push({ ...keyed(`p${texts}`), kind: "tail", live, run: null });
   return rows;
 }
 

@@ -3,7 +3,7 @@ import { useEffect, useMemo, useState } from "preact/hooks";
 import { CallLog, MAX_CALLS } from "../store/calls.ts";
 import type { SessionView } from "../store/session.ts";
 import { failed } from "../store/toasts.ts";
-import { count, dollars, fully, percent, plural, when } from "../text/format.ts";
+import { count, dollars, fully, percent, plural, seconds, sentence, when } from "../text/format.ts";
 import { Empty, ESTIMATED, Progress, Tokens } from "../ui/controls.tsx";
 import { Shown, useFetched } from "../ui/fetched.tsx";
 import { Icon } from "../ui/icons.tsx";
@@ -48,7 +48,7 @@ function Figures({ totals }: { totals: UsageTotals }) {
   const saving = savingOf(totals);
   return (
     <header class="headline">
-      <p class="headline-figure" data-cost={totals.cost}>{dollars(totals.cost)} <span class="quiet">for {plural(totals.calls, "call")}</span></p>
+      <p class="headline-figure" data-cost={totals.cost}>{dollars(totals.cost)} <span class="quiet">for {plural(totals.calls, "call")}{totals.failed > 0 && `, ${count(totals.failed)} failed`}{totals.stopped > 0 && `, ${count(totals.stopped)} stopped`}</span></p>
       <p class="headline-words" data-uncached={totals.uncachedCost}>
         {saving ? <><span>{saving.text}</span> <span class="quiet">{dollars(totals.uncachedCost)}</span>{saving.more && <span class="mark bad">The cache costs more than it saves</span>}</>
           : <span>The price of the model is unknown.</span>}
@@ -126,13 +126,13 @@ function CallRow({ call, number }: { call: Call; number: number }) {
   const { estimated } = call;
   return (
     <>
-      <tr data-call={call.callId} data-estimated={estimated}>
+      <tr data-call={call.callId} data-estimated={estimated} data-status={call.status}>
         <td>
           <button type="button" class="disclosure call-number" aria-expanded={open} aria-label={`Call ${count(number)}, details`} onClick={() => setOpen(!open)}>
             <Icon name="chevron" />{count(number)}
           </button>
         </td>
-        <td>{call.purpose}</td>
+        <td>{call.purpose} <Ended call={call} /></td>
         <td class="number"><Tokens n={inputOf(call)} estimated={estimated} /></td>
         <td class="number"><Derived call={call} text={percent(hitRate(call), 1)} /></td>
         <td class="number"><Tokens n={call.output} estimated={estimated} /></td>
@@ -141,6 +141,13 @@ function CallRow({ call, number }: { call: Call; number: number }) {
       {open && <tr class="call-details" data-details={call.callId}><td colSpan={6}><Details call={call} /></td></tr>}
     </>
   );
+}
+
+/** How a call ended, if it did not end by itself at the first attempt. */
+function Ended({ call }: { call: Call }) {
+  const tries = call.attempts > 1 ? plural(call.attempts, "attempt") : "";
+  if (call.status === "complete") return tries ? <span class="quiet">{tries}</span> : null;
+  return <><span class={call.status === "failed" ? "mark bad" : "mark"} title={call.error?.message}>{sentence(call.status)}</span>{tries && <> <span class="quiet">{tries}</span></>}</>;
 }
 
 /** A figure that follows from the tokens of a call. */
@@ -153,6 +160,10 @@ function Details({ call }: { call: Call }) {
   const { estimated } = call;
   return (
     <dl>
+      {call.error && <div class="call-error"><dt>Reason</dt><dd>{call.error.message}</dd></div>}
+      <div><dt>Attempts</dt><dd>{call.attempts === 0 ? "Never sent" : count(call.attempts)}</dd></div>
+      {call.durationMs > 0 && <div><dt>Duration</dt><dd>{seconds(call.durationMs)}</dd></div>}
+      {call.firstTokenMs > 0 && <div><dt>First token</dt><dd>{seconds(call.firstTokenMs)}</dd></div>}
       <div><dt>Cache reads</dt><dd><Tokens n={call.cacheRead} estimated={estimated} /></dd></div>
       <div><dt>Expected</dt><dd><Tokens n={call.expectedCacheRead} /></dd></div>
       <div><dt>Cache writes</dt><dd><Tokens n={call.cacheWrite} estimated={estimated} /></dd></div>

@@ -12,13 +12,6 @@ export function activityOf(activity: Activity): string {
   return kind === "asking" ? `Needs permission: ${title}` : `${doing[kind] ?? kind} ${title}`;
 }
 
-/** elapsed returns the time since a moment: "4 s", "3 min", "2 h". A clock of the server that is ahead gives "0 s". */
-export function elapsed(since: string, now: number): string {
-  const seconds = Math.max(Math.floor((now - Date.parse(since)) / 1000), 0);
-  if (!Number.isFinite(seconds)) return "";
-  return seconds < 60 ? `${seconds} s` : seconds < 3600 ? `${Math.floor(seconds / 60)} min` : `${Math.floor(seconds / 3600)} h`;
-}
-
 /** cautions returns what limits the meaning of a sum: calls that failed, were stopped, or have no known price. */
 export function cautions(spent: Spent): string[] {
   return [

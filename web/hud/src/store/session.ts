@@ -30,6 +30,8 @@ export interface Failure {
 export interface Running {
   turnId: string;
   messageId: string;
+  /** When the turn began, in milliseconds of this browser's clock. */
+  begun: number;
   retry?: { attempt: number; of: number; reason: string; until: number };
 }
 
@@ -233,11 +235,11 @@ export class SessionView {
     this.newPlan.value = null;
     this.running.value = null;
     if (snapshot.running) {
-      const { turnId, messageId, text, thought } = snapshot.running;
-      this.running.value = { turnId, messageId };
+      const { turnId, messageId, text, thought, elapsedMs } = snapshot.running;
+      this.running.value = { turnId, messageId, begun: Date.now() - (elapsedMs ?? 0) };
       const live = this.transcript.live(messageId, turnId);
-      if (thought) live?.add("thought", thought);
-      if (text) live?.add("text", text);
+      if (thought) live?.add("thought", thought, true);
+      if (text) live?.add("text", text, true);
     }
     this.phase.value = "ready";
     this.changed(...this.values);
@@ -257,7 +259,7 @@ export class SessionView {
   /** arriving returns the reply to which an update belongs, undefined if it is stored. The notice of a retry ends. */
   private arriving(messageId: string): LiveText | undefined {
     const running = this.running.value;
-    if (running && (running.retry || running.messageId !== messageId)) this.running.value = { turnId: running.turnId, messageId };
+    if (running && (running.retry || running.messageId !== messageId)) this.running.value = { turnId: running.turnId, messageId, begun: running.begun };
     return this.transcript.live(messageId, running?.turnId);
   }
 
@@ -299,7 +301,7 @@ export class SessionView {
       case "turn_started":
         this.failure.value = null;
         this.leftOut.value = [];
-        this.running.value = { turnId: event.turnId, messageId: event.messageId };
+        this.running.value = { turnId: event.turnId, messageId: event.messageId, begun: Date.now() };
         this.transcript.started(event.turnId, event.promptId, event.userMessageId, event.messageId);
         this.spoken.value = "Reply started.";
         break;

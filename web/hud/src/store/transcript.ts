@@ -39,6 +39,9 @@ export class Transcript {
   readonly results = computed(() => joinResults(this.entries.value));
   readonly plan = computed(() => newestPlan(this.entries.value));
 
+  /** The reply that streams, undefined for none. */
+  readonly streaming = computed(() => this.tail.value.findLast((e) => e.live)?.live);
+
   private refreshing: Promise<void> | null = null;
   private refreshAgain = false;
   /** Number of times that another range was loaded in place of the messages. */

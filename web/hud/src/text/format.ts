@@ -67,6 +67,17 @@ export function fully(iso: string): string {
   return Number.isNaN(at.getTime()) ? "" : dateTime.format(at);
 }
 
+/** elapsed formats a time in milliseconds: 12 s, 1 min 12 s, 2 h 5 min. */
+export function elapsed(ms: number): string {
+  const s = Math.max(0, Math.floor(ms / 1000));
+  if (s < 60) return `${s} s`;
+  if (s < 3600) return `${Math.floor(s / 60)} min ${s % 60} s`;
+  return `${count(Math.floor(s / 3600))} h ${Math.floor((s % 3600) / 60)} min`;
+}
+
+/** seconds formats the time that a call took: 0.3 s, 12.4 s, 1 min 12 s. */
+export const seconds = (ms: number): string => (ms < 60_000 ? `${(ms / 1000).toFixed(1)} s` : elapsed(ms));
+
 /** noun returns a noun for a count: "message" for 1, otherwise "messages". */
 export const noun = (n: number, one: string, many = one + "s"): string => (n === 1 ? one : many);
 

@@ -3,6 +3,8 @@ package server
 import (
 	"cmp"
 	"context"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -46,6 +48,9 @@ func (m *monitor) Next(context.Context) (rpc.Notification, bool, error) {
 func (m *monitor) send(e wire.ServerEvent) {
 	m.mu.Lock()
 	key := eventKey{kind: e.Type, id: e.ID}
+	if e.Budget != nil {
+		key.id = e.Budget.Name
+	}
 	before, waits := m.waiting[key]
 	e.Ended = cmp.Or(e.Ended, before.Ended)
 	if !waits {
@@ -173,6 +178,13 @@ func (h *monitors) doing(id string, doing following.Doing) {
 		return
 	}
 	h.sendLocked(wire.StateEvent(id, doing))
+}
+
+// working returns the ids of the sessions that do something.
+func (h *monitors) working() []string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.Collect(maps.Keys(h.states))
 }
 
 // works reports whether a session does something.

@@ -1,13 +1,19 @@
 package server
 
 import (
+	"encoding/json"
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
+	"strata/internal/testclient"
+	"strata/internal/upstream"
+	"strata/llm"
 	"strata/rpc"
+	"strata/server/budgets"
 	"strata/server/wire"
 )
 
@@ -86,4 +92,78 @@ func TestOverviewRefusesOtherPeriods(t *testing.T) {
 			t.Errorf("%v: from %v to %v, error %v", params, o.Since, o.Until, err)
 		}
 	}
+}
+
+// A budget of a folder warns in its sessions only: all clients with an event, and the session that runs, or prompts next, with
+// a notice; each once, also after a restart.
+func TestABudgetWarnsInItsFolder(t *testing.T) {
+	ts := &testServer{t: t, upstream: upstream.Start(upstream.Options{}), dir: t.TempDir(), work: t.TempDir()}
+	t.Cleanup(ts.upstream.Close)
+	part := filepath.Join(ts.work, "part")
+	if err := os.Mkdir(part, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	ts.models = map[string]llm.ModelConfig{"local/test": {Price: &llm.Price{Input: 1000, Output: 1000}}}
+	budget := func(o *Options) {
+		o.Budgets = []budgets.Budget{{Name: "part", Per: budgets.Day, Folder: part, Limit: 0.001, WarnPercent: 80}}
+	}
+	ts.start(budget)
+	e := ts.editor()
+	if err := e.Call("_strata/server/subscribe", map[string]any{}, nil); err != nil {
+		t.Fatal(err)
+	}
+	elsewhere, inside := e.NewSession(ts.work), e.NewSession(part)
+	prompt := func(sid string) {
+		t.Helper()
+		if _, err := e.Prompt(sid, "hello"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	prompt(elsewhere)
+	if o := overviewOf(t, e, 2); len(o.Budgets) != 1 || o.Budgets[0].Spent != 0 || o.Budgets[0].State != budgets.OK || o.Totals.Cost == 0 {
+		t.Fatalf("the budgets are %+v", o.Budgets)
+	}
+	prompt(inside)
+	e.Expect(told("budget"))
+	if o := overviewOf(t, e, 2); o.Budgets[0].State != budgets.Over || o.Budgets[0].Spent <= 0 || o.Budgets[0].Spent >= o.Totals.Cost {
+		t.Fatalf("the budgets are %+v", o.Budgets)
+	}
+	prompt(elsewhere)
+	prompt(inside)
+	e.Expect(testclient.Sees(inside, "notice"))
+	prompt(inside)
+	if n := len(e.Frames().Of(elsewhere).Kind("notice")); n != 0 {
+		t.Errorf("%d notices in another folder", n)
+	}
+	ts.close()
+	ts.start(budget)
+	again := ts.editor()
+	if err := again.Call("_strata/server/subscribe", map[string]any{}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := again.Call("session/load", map[string]any{"sessionId": inside, "cwd": part}, nil); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if _, err := again.Prompt(inside, "after a restart"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n, events := len(again.Frames().Of(inside).Kind("notice")), told("budget").Met(again.Frames()); n != 0 || events {
+		t.Errorf("after a restart: %d notices, an event: %t", n, events)
+	}
+	if n := len(e.Frames().Of(inside).Kind("notice")); n != 1 {
+		t.Errorf("%d notices", n)
+	}
+}
+
+
+// told holds when an event of the server of a type was received.
+func told(kind string) testclient.Condition {
+	return testclient.Condition{Name: "an event " + kind, Met: func(fs testclient.Frames) bool {
+		return slices.ContainsFunc(fs, func(f testclient.Frame) bool {
+			var e struct{ Type string }
+			return f.Method == wire.MethodServerEvent && json.Unmarshal(f.Params, &e) == nil && e.Type == kind
+		})
+	}}
 }

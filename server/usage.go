@@ -48,7 +48,9 @@ func usageOverview(p *peer, r *rpc.Request, params wire.OverviewParams) {
 		if err := historystore.Spending(ctx, p.store, times[0], times[days], table.Add); err != nil {
 			return nil, err
 		}
-		return table.Overview(), nil
+		o := table.Overview()
+		o.Budgets, err = p.budgets.States(ctx)
+		return o, err
 	})
 }
 

@@ -171,6 +171,19 @@ func (s *Session) Notify(text string) {
 	s.tell(func() { s.notify(text) })
 }
 
+// NotifyIn sends the session's present subscribers the notices that texts returns for the session's folder. texts is called
+// on the mailbox and must not block.
+func (s *Session) NotifyIn(texts func(cwd string) []string) {
+	s.tell(func() {
+		if s.phase != live {
+			return
+		}
+		for _, text := range texts(s.choices.Record.CWD) {
+			s.notify(text)
+		}
+	})
+}
+
 func (s *Session) notify(text string) {
 	if s.phase == live {
 		s.emit(events.Event{Kind: events.Notice, Text: text})

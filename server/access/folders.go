@@ -113,6 +113,13 @@ func (f *Folders) Same(dir string, paths []string) []string {
 	return same
 }
 
+// Holds reports whether a folder is root or below it, as far as both are known: it does not wait.
+func (f *Folders) Holds(root, dir string) bool {
+	root, _ = f.Known(root)
+	dir, _ = f.Known(dir)
+	return within(dir, root)
+}
+
 // lookedAt is the maximum number of concurrent looks of one call.
 const lookedAt = 64
 

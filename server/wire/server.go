@@ -74,13 +74,14 @@ type Limits struct {
 // ServerEvent is a notification _strata/server/event: the newest state of one session, the counts, or that
 // the MCP servers in the server's info have changed.
 type ServerEvent struct {
-	Type     string       `json:"type"` // created, renamed, state, deleted, counts, mcp_servers, reset
+	Type     string       `json:"type"` // created, renamed, state, deleted, counts, mcp_servers, budget, reset
 	ID       string       `json:"sessionId,omitempty"`
 	State    string       `json:"state,omitempty"`
 	Activity *Activity    `json:"activity,omitempty"` // of a session that is not idle
 	Ended    *EndedTurn   `json:"ended,omitempty"`    // a turn that has ended since the event before
 	Session  *SessionInfo `json:"session,omitempty"`
 	Counts   *Counts      `json:"counts,omitempty"`
+	Budget   *BudgetState `json:"budget,omitempty"`
 }
 
 // Activity is what a session that is not idle does.

@@ -27,3 +27,11 @@ BEGIN
         cost = cost + excluded.cost, expected = expected + excluded.expected, free = free + excluded.free,
         failed = failed + excluded.failed, stopped = stopped + excluded.stopped;
 END;
+
+-- The newest warning about each budget of the configuration.
+CREATE TABLE budget_warning (
+    budget TEXT PRIMARY KEY, -- as it is configured
+    since  INTEGER NOT NULL, -- beginning of its period
+    event  INTEGER NOT NULL, -- number of thresholds that clients were told
+    notice INTEGER NOT NULL  -- number of thresholds that a session was told
+) STRICT;

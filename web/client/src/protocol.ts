@@ -1847,6 +1847,8 @@ export type ServerEventNotification =
     }
   | { type: 'deleted'; sessionId: string }
   | { type: 'counts'; counts: Counts }
+  /** A budget has reached a threshold, once in its period. */
+  | { type: 'budget'; budget: BudgetState }
   /** The `mcpServers` of `_strata/server/info` have changed. */
   | { type: 'mcp_servers' }
   /** Events were dropped: the list must be fetched again. */

@@ -37,7 +37,7 @@ func (b *backend) lookAtBudgets() {
 // watchBudgets warns of budgets that are nearly spent, or exceeded, until ctx ends.
 func (b *backend) watchBudgets(ctx context.Context) {
 	b.budgets.Run(ctx, func(s wire.BudgetState) {
-		b.monitors.send(wire.ServerEvent{Type: "budget", Budget: &s})
+		b.monitors.send(wire.ServerEvent{Type: "budget", Budget: &s, Text: budgets.Text(&s)})
 		for _, id := range b.monitors.working() {
 			if s, loaded := b.sessions.get(id); loaded {
 				b.warn(s)

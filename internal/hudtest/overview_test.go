@@ -135,3 +135,28 @@ func TestTheOverviewShowsWhatRunsNow(t *testing.T) {
 	}
 	p.WaitText("#main", "No session is running")
 }
+
+// A budget is shown with what is spent of it, and the page warns when it is exceeded.
+func TestTheOverviewShowsBudgets(t *testing.T) {
+	w := newPricedWorld(t, "budgets:\n  day: {usd: 0.0001}\n  month: {usd: 1000, per: month}\n")
+	e := w.Editor(t)
+	sid := e.NewSession(w.Home.Project)
+	p := Open(t, w.Server)
+	state := func(name, state string) string { return fmt.Sprintf(`document.querySelector("[data-budget=%s][data-state=%s]")`, name, state) }
+	p.Wait(state("day", "ok") + " && " + state("month", "ok"))
+	prompt(t, e, sid, "hello")
+	p.WaitText(".toast.bad", "Budget day exceeded")
+	p.Wait(state("day", "over") + " && " + state("month", "ok"))
+	p.WaitText("[data-budget=day]", "Exceeded")
+	for _, b := range overviewAs(t, p, e, 1).Budgets {
+		if got := Eval[string](p, fmt.Sprintf(`document.querySelector("[data-budget=%s]").dataset.spent`, b.Name)); got != strconv.FormatFloat(b.Spent, 'f', -1, 64) || b.Spent == 0 {
+			t.Errorf("%s: $%s is spent, the server says %v", b.Name, got, b.Spent)
+		}
+	}
+	p.Session(sid)
+	p.Prompt("again")
+	p.WaitText("#main", "Budget day exceeded")
+	if nameless, _ := namelessOf(p); len(nameless) > 0 {
+		t.Errorf("elements without a name: %q", nameless)
+	}
+}

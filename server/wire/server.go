@@ -82,6 +82,7 @@ type ServerEvent struct {
 	Session  *SessionInfo `json:"session,omitempty"`
 	Counts   *Counts      `json:"counts,omitempty"`
 	Budget   *BudgetState `json:"budget,omitempty"`
+	Text     string       `json:"text,omitempty"` // for the user: the warning about the budget
 }
 
 // Activity is what a session that is not idle does.

@@ -1848,7 +1848,7 @@ export type ServerEventNotification =
   | { type: 'deleted'; sessionId: string }
   | { type: 'counts'; counts: Counts }
   /** A budget has reached a threshold, once in its period. */
-  | { type: 'budget'; budget: BudgetState }
+  | { type: 'budget'; budget: BudgetState; /** The warning, for the user. */ text: string }
   /** The `mcpServers` of `_strata/server/info` have changed. */
   | { type: 'mcp_servers' }
   /** Events were dropped: the list must be fetched again. */

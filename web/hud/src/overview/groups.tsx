@@ -27,29 +27,27 @@ export function Groups<T extends Spent>({ id, title, name, rows, measure, keyOf,
   return (
     <section class="card" aria-labelledby={id}>
       <h2 id={id}>{title}</h2>
-      <div class="scroll-x" tabIndex={0} role="region" aria-labelledby={id}>
-        <table class="numbers groups" aria-labelledby={id}>
-          <thead>
-            <tr>
-              <th scope="col">{name}</th><th scope="col"><span class="hidden">Share</span></th><th scope="col" class="number">Cost</th>
-              <th scope="col" class="number">Saved</th><th scope="col" class="number">Tokens</th><th scope="col" class="number">Hit rate</th><th scope="col" class="number">Calls</th>
+      <table class="numbers groups" aria-labelledby={id}>
+        <thead>
+          <tr>
+            <th scope="col">{name}</th><th scope="col"><span class="hidden">Share</span></th><th scope="col" class="number">Cost</th>
+            <th scope="col" class="number">Saved</th><th scope="col" class="number">Tokens</th><th scope="col" class="number">Hit rate</th><th scope="col" class="number">Calls</th>
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row) => (
+            <tr key={keyOf(row)} data-group={keyOf(row)} data-cost={row.cost} data-calls={row.calls}>
+              <th scope="row">{children(row)}</th>
+              <td><Share part={measure.of(row)} most={most} /></td>
+              <td class="number" title={`$${row.cost}`}>{dollars(row.cost)}</td>
+              <td class="number">{row.uncachedCost > 0 ? saved(row) : "–"}</td>
+              <td class="number"><Tokens n={tokensOf(row)} /></td>
+              <td class="number">{percent(hitRate(row.usage), 1)}</td>
+              <td class="number" title={plural(row.calls, "call")}>{row.calls}</td>
             </tr>
-          </thead>
-          <tbody>
-            {rows.map((row) => (
-              <tr key={keyOf(row)} data-group={keyOf(row)} data-cost={row.cost} data-calls={row.calls}>
-                <th scope="row">{children(row)}</th>
-                <td><Share part={measure.of(row)} most={most} /></td>
-                <td class="number" title={`$${row.cost}`}>{dollars(row.cost)}</td>
-                <td class="number">{row.uncachedCost > 0 ? saved(row) : "–"}</td>
-                <td class="number"><Tokens n={tokensOf(row)} /></td>
-                <td class="number">{percent(hitRate(row.usage), 1)}</td>
-                <td class="number" title={plural(row.calls, "call")}>{row.calls}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+          ))}
+        </tbody>
+      </table>
     </section>
   );
 }

@@ -80,6 +80,9 @@ function take(event: ServerEvent): void {
     case "counts":
       counts.value = event.counts;
       break;
+    case "budget":
+      toast(event.text, { bad: event.budget.state === "over" });
+      break;
     case "mcp_servers":
       info.changed();
       break;

@@ -87,6 +87,7 @@ func methodTable() map[string]method {
 		"_strata/usage/list":           parsed((*wire.UsageParams).Size, listUsage),
 		"_strata/requests/get":         parsed((*wire.RequestParams).Checked, getRequest),
 		"_strata/requests/compare":     on(compareRequests),
+		"_strata/usage/overview":       on(usageOverview),
 		"_strata/providers/list":       on(listProviders),
 		"_strata/providers/set_key":    on(setKey),
 		"_strata/providers/offer_keys": on(offerKeys),

@@ -74,8 +74,8 @@ type Settings struct {
 
 // Host is the server in which sessions live. Methods are safe for concurrent use.
 type Host interface {
-	// Changed receives the state of a session whenever it changes. It must not block.
-	Changed(session string, state following.State)
+	// Changed receives what a session does whenever that changes. It must not block.
+	Changed(session string, doing following.Doing)
 	// Ended receives the id and the epoch of a session that has ended. It must not block.
 	Ended(session, epoch string)
 

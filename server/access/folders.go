@@ -120,6 +120,13 @@ func (f *Folders) choose(dir string, paths []string, wanted func(path, dir strin
 	return chosen
 }
 
+// Holds reports whether a folder is root or below it, as far as both are known: it does not wait.
+func (f *Folders) Holds(root, dir string) bool {
+	root, _ = f.Known(root)
+	dir, _ = f.Known(dir)
+	return within(dir, root)
+}
+
 // lookedAt is the maximum number of concurrent looks of one call.
 const lookedAt = 64
 

@@ -164,6 +164,8 @@ export interface SessionInfo {
     strata?: {
       /** In a list, for active sessions. */
       state?: SessionState;
+      /** Missing for idle. */
+      activity?: Activity;
       /** The path of the folder without links, if it differs from `cwd`. Sessions with the same one share a folder. */
       folder?: string;
       /** The folder does not exist any more. */
@@ -953,6 +955,85 @@ export interface UsageTotals extends Totals {
   failed: number;
 }
 
+/** Sums over model calls of all sessions. */
+export interface Spent extends UsageTotals {
+  /** Share of the input that was read from the cache, 0 to 1. */
+  hitRate: number;
+  /** Calls whose price is unknown: `cost` counts them as 0. */
+  unpriced: number;
+}
+
+/** A calendar day. */
+export interface SpentDay extends Spent {
+  /** `2006-01-02`. */
+  date: string;
+  /** The beginning of the day. */
+  since: Time;
+}
+
+export interface SpentModel extends Spent {
+  /** `provider/model`; empty for the sum of `others`. */
+  model: string;
+  others?: number;
+}
+
+export interface SpentFolder extends Spent {
+  /** The path without links; empty for the sum of `others`. */
+  folder: string;
+  others?: number;
+}
+
+export interface SpentSession extends Spent {
+  sessionId: string;
+  title?: string;
+  folder: string;
+  /** It can be undeleted. */
+  deleted?: boolean;
+}
+
+/** What a session does, in more detail than its state. */
+export type Activity = {
+  /** `waiting` for the model; `calling`: a tool call runs; `asking`: the user has to decide whether a call may run. */
+  kind: 'waiting' | 'thinking' | 'answering' | 'calling' | 'asking' | 'compacting';
+  /** Of the call. */
+  title?: string;
+  since: Time;
+};
+
+/** A budget of the configuration. It warns; it never blocks a prompt. */
+export interface BudgetState {
+  name: string;
+  /** Whose sessions count, and those of the folders below it; missing: all. */
+  folder?: string;
+  per: 'day' | 'month';
+  /** The running period. */
+  since: Time;
+  until: Time;
+  /** US dollars. */
+  limit: number;
+  warnPercent: number;
+  /** US dollars. */
+  spent: number;
+  /** Calls whose price is unknown: `spent` counts them as 0. */
+  unpriced: number;
+  state: 'ok' | 'near' | 'over';
+}
+
+/** The model calls of all sessions. The sums of days, models and folders are the totals. */
+export interface Overview {
+  since: Time;
+  until: Time;
+  totals: Spent;
+  /** Oldest first, also those without calls. */
+  days: SpentDay[];
+  /** The dearest first. */
+  models: SpentModel[];
+  folders: SpentFolder[];
+  /** The ten dearest. */
+  sessions: SpentSession[];
+  budgets: BudgetState[];
+}
+
 export interface Checkpoint {
   checkpointId: string;
   seq: number;
@@ -1503,6 +1584,12 @@ export interface Methods {
     result: RequestComparison | { kept: false; reason: NotKept; call: RequestCall; with?: RequestCall };
   };
 
+  /** The last calendar days, including today. */
+  '_strata/usage/overview': {
+    params: { /** 1 to 366; default 30. */ days?: number; /** IANA name; default: the server's zone. */ timeZone?: string };
+    result: Overview;
+  };
+
   '_strata/providers/list': { params: Empty; result: { providers: Provider[] } };
   '_strata/providers/set_key': {
     params: { provider: string; /** Empty to remove the key. */ key: string };
@@ -1967,9 +2054,19 @@ export type ServerEventNotification =
   /** Also sent for an imported or undeleted session. */
   | { type: 'created'; sessionId: string; session: SessionInfo }
   | { type: 'renamed'; sessionId: string; session: SessionInfo }
-  | { type: 'state'; sessionId: string; state: SessionState }
+  | {
+      type: 'state';
+      sessionId: string;
+      state: SessionState;
+      /** Missing for `idle`. */
+      activity?: Activity;
+      /** A turn that has ended since the last event of this type. */
+      ended?: { turnId: string; status: 'completed' | 'cancelled' | 'failed' | 'interrupted' };
+    }
   | { type: 'deleted'; sessionId: string }
   | { type: 'counts'; counts: Counts }
+  /** A budget has reached a threshold, once in its period. */
+  | { type: 'budget'; budget: BudgetState; /** The warning, for the user. */ text: string }
   /** The `mcpServers` of `_strata/server/info` have changed. */
   | { type: 'mcp_servers' }
   /** Events were dropped: the list must be fetched again. */

@@ -14,8 +14,10 @@ import { client, connection, refusal } from "./store/connection.ts";
 import { counts } from "./store/server.ts";
 import { current, type SessionView } from "./store/session.ts";
 import { sessions } from "./store/sessions.ts";
-import { dismiss, toasts } from "./store/toasts.ts";
+import { canNotify, choose, wanted } from "./store/notifications.ts";
+import { dismiss, failed, toasts } from "./store/toasts.ts";
 import { Dialog, Empty, IconButton, Progress } from "./ui/controls.tsx";
+import { Later } from "./ui/later.tsx";
 import { enterSends } from "./ui/sending.ts";
 
 /** The whole page: the list of sessions, the open page, and the inspector. */
@@ -115,12 +117,15 @@ function Inspected({ view, tab }: { view: SessionView; tab: string }) {
   );
 }
 
+const loadOverview = () => import("./overview/page.tsx").then((page) => page.OverviewPage);
+
 function Home() {
   const many = sessions.value.size;
+  if (many > 0) return <main class="page" id="main" tabIndex={-1}><Later load={loadOverview} label="Loading the overview" /></main>;
   return (
     <main class="page" id="main" tabIndex={-1}>
-      <Empty title={many === 0 ? "Strata is running" : "Choose a session"}>
-        <p>{many === 0 ? "Create a session in a folder, or connect an editor." : "The conversation opens here, beside the contents of the next request."}</p>
+      <Empty title="Strata is running">
+        <p>Create a session in a folder, or connect an editor.</p>
         <p class="empty-actions">
           <button type="button" class="button primary" disabled={!client.value} onClick={() => (dialog.value = "new")}>Create session</button>
           <a class="button" href="#/server">Connect an editor</a>
@@ -202,9 +207,18 @@ function Help() {
       <label class="check">
         <input type="checkbox" id="enter-sends" checked={enterSends.value} onChange={(e) => (enterSends.value = e.currentTarget.checked)} /> Enter sends the prompt
       </label>
+      {canNotify() && (
+        <label class="check">
+          <input type="checkbox" id="notifications" checked={wanted.value} onChange={(e) => void turn(e.currentTarget)} /> Notify me of replies and permission requests in other sessions
+        </label>
+      )}
     </Dialog>
   );
 }
+
+/** turn turns notifications on or off as a box says, and unchecks it if the browser does not allow them. */
+const turn = (box: HTMLInputElement): Promise<void> =>
+  choose(box.checked).then(() => void (box.checked = wanted.peek()), failed("Cannot turn on notifications"));
 
 function Toasts() {
   return (

@@ -18,6 +18,7 @@ export const shortcuts = (): readonly { keys: string[]; action: string }[] => [
   { keys: ["↑", "↓"], action: "Next and previous entry of the session list" },
   { keys: ["f"], action: "Filter the inspector’s list, or search the workspace" },
   { keys: ["[", "]"], action: "Previous and next inspector tab" },
+  { keys: ["o"], action: "Open the overview" },
   { keys: ["s"], action: "Open the server page" },
   { keys: ["?"], action: "Show keyboard shortcuts" },
 ];
@@ -54,6 +55,7 @@ const actions: Record<string, () => void | false> = {
     review.click();
   },
   f: () => focus("filter"),
+  o: () => go("#/"),
   s: () => go("#/server"),
   "?": () => {
     dialog.value = "help";

@@ -4,7 +4,8 @@ import { go, route, sessionAddress } from "../routes.ts";
 import { isOpen } from "../store/connection.ts";
 import { questionsOf } from "../store/questions.ts";
 import { query } from "../store/search.ts";
-import { folders, listMore, loading, nextCursor, sessions, stale, titleOf, type Listed } from "../store/sessions.ts";
+import { asks, folders, listMore, loading, nextCursor, sessions, stale, titleOf, type Listed } from "../store/sessions.ts";
+import { unread } from "../store/unread.ts";
 import { importSession, transfers } from "../store/transfer.ts";
 import { base, fully, plural, when } from "../text/format.ts";
 import { Empty, IconButton, Progress } from "../ui/controls.tsx";
@@ -18,7 +19,7 @@ import { dialog } from "../dialogs.ts";
 /** Collapsed folders. */
 const collapsed = signal<ReadonlySet<string>>(new Set());
 
-type Line = { key: string } & ({ kind: "folder"; path: string; many: number; open: boolean } | { kind: "session"; listed: Listed });
+type Line = { key: string } & ({ kind: "folder"; path: string; many: number; open: boolean; unread: number } | { kind: "session"; listed: Listed });
 
 /** The list of all sessions, and the search. */
 export function Sidebar() {
@@ -54,11 +55,13 @@ function importFile(input: HTMLInputElement): void {
 function List() {
   const all = folders.value;
   const hidden = collapsed.value;
+  const marked = unread.value;
   const lines = useMemo(() => all.flatMap((f): Line[] => {
     const open = !hidden.has(f.path);
-    const head: Line = { key: "folder " + f.path, kind: "folder", path: f.path, many: f.sessions.length, open };
+    const head: Line = { key: "folder " + f.path, kind: "folder", path: f.path, many: f.sessions.length, open,
+      unread: open ? 0 : f.sessions.filter((s) => marked.has(s.info.sessionId) || asks(s)).length };
     return open ? [head, ...f.sessions.map((listed): Line => ({ key: listed.info.sessionId, kind: "session", listed }))] : [head];
-  }), [all, hidden]);
+  }), [all, hidden, marked]);
   if (sessions.value.size === 0 && loading.value) return <div class="window"><Progress value={undefined} label="Loading the sessions" /></div>;
   if (sessions.value.size === 0) {
     return (
@@ -91,6 +94,7 @@ function FolderLine({ line }: { line: Extract<Line, { kind: "folder" }> }) {
     <div role="listitem"><button type="button" class="folder" aria-expanded={line.open} title={line.path} onClick={toggle}>
       <Icon name={line.open ? "down" : "chevron"} />
       <span class="folder-name">{base(line.path)}</span>
+      {line.unread > 0 && <span class="mark">{line.unread}<span class="hidden"> unread</span></span>}
       <span class="quiet">{line.many}</span>
     </button></div>
   );
@@ -100,13 +104,14 @@ const states: Record<string, string> = { running: "running", asking: "needs perm
 
 function SessionLine({ listed }: { listed: Listed }) {
   const { info } = listed;
-  const state = questionsOf(info.sessionId).length > 0 ? "asking" : listed.state;
+  const state = questionsOf(info.sessionId).length > 0 || asks(listed) ? "asking" : listed.state;
+  const isUnread = unread.value.has(info.sessionId);
   const here = route.value.page === "session" && route.value.id === info.sessionId;
   return (
     <div class={here ? "line here" : "line"} role="listitem">
       <a href={sessionAddress(info.sessionId)} aria-current={here ? "page" : undefined} data-session={info.sessionId} title={`${titleOf(info)}\n${fully(info.updatedAt)}`}>
-        <span class={state ? "dot live" : "dot"} aria-hidden="true" />
-        <span class="line-title" dir="auto">{titleOf(info)}</span>
+        <span class={state ? "dot live" : isUnread ? "dot unread" : "dot"} aria-hidden="true" />
+        <span class={isUnread ? "line-title unread" : "line-title"} dir="auto">{titleOf(info)}{isUnread && <span class="hidden">, unread</span>}</span>
         {state ? <span class="line-state">{states[state] ?? state}</span> : <time class="line-time" dateTime={info.updatedAt}>{when(info.updatedAt)}</time>}
       </a>
     </div>

@@ -29,7 +29,7 @@ export function QueueView({ queue, onEdit }: QueueProps) {
             <span class="queued-text" title={p.text}>{p.text || plural(p.files.length, "file")}</span>
             {p.text !== "" && p.files.length > 0 && <span class="quiet">{plural(p.files.length, "file")}</span>}
             <IconButton icon="edit" label="Edit queued prompt" onClick={() => edit(p)} />
-            <IconButton icon="close" label="Remove queued prompt" onClick={() => { queue.remove(p.id); document.getElementById("prompt")?.focus(); }} />
+            <IconButton icon="close" label="Remove queued prompt" onClick={() => { queue.discard(p); document.getElementById("prompt")?.focus(); }} />
           </li>
         ))}
       </ol>

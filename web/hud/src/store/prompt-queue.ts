@@ -3,7 +3,7 @@ import { client, isOpen } from "./connection.ts";
 import { asDraft, contentOf, type Draft } from "./drafts.ts";
 import { names, onChange, recall, remember } from "./remembered.ts";
 import { current } from "./session.ts";
-import { failed } from "./toasts.ts";
+import { failed, undoable } from "./toasts.ts";
 
 /** A prompt that waits for the end of the turn before it. */
 export interface Queued extends Draft {
@@ -59,6 +59,17 @@ export class PromptQueue {
 
   remove(id: string): void {
     this.set(this.prompts.value.filter((p) => p.id !== id));
+  }
+
+  /** discard removes a prompt and offers an undo, which puts it back in its place. */
+  discard(prompt: Queued): void {
+    const at = Math.max(this.prompts.peek().findIndex((p) => p.id === prompt.id), 0);
+    this.remove(prompt.id);
+    undoable("Queued prompt removed.", async () => {
+      const now = this.prompts.peek();
+      this.set([...now.slice(0, at), prompt, ...now.slice(at)]);
+      if (!this.following) void this.follow(true);
+    });
   }
 
   /** resume sends the prompts of a paused queue. */

@@ -2,7 +2,7 @@ import { computed, signal } from "@preact/signals";
 import type { ServerEvent, SessionInfo } from "@strata/client";
 import { call, client } from "./connection.ts";
 import { counts, info } from "./server.ts";
-import { failed, toast } from "./toasts.ts";
+import { failed, undoable } from "./toasts.ts";
 
 /** An entry of the session list. */
 export interface Listed {
@@ -167,15 +167,7 @@ export async function rename(id: string, title: string): Promise<void> {
 export async function discard(id: string, title: string): Promise<void> {
   await call("session/delete", { sessionId: id });
   remove(id);
-  toast(`“${title}” deleted.`, { action: { label: "Undo", run: () => void undelete(id) } });
-}
-
-async function undelete(id: string): Promise<void> {
-  try {
-    put(await call("_strata/session/undelete", { sessionId: id }));
-  } catch (error) {
-    failed("Cannot restore the session")(error);
-  }
+  undoable(`“${title}” deleted.`, async () => put(await call("_strata/session/undelete", { sessionId: id })));
 }
 
 /** create creates a session in a folder and returns its id. */

@@ -70,6 +70,7 @@ func TestH26OneQuestionAtATime(t *testing.T) {
 	p.Equals(questions, []string{"one"})
 	p.click("Delete checkpoint: “two”")
 	p.Equals(questions, []string{"two"})
+	p.Wait(`document.activeElement?.matches(".confirm .primary")`)
 	p.Type(kb.Escape)
 	p.Equals(questions, []string{})
 	p.click("Delete checkpoint: “one”")
@@ -81,6 +82,7 @@ func TestH26OneQuestionAtATime(t *testing.T) {
 	p.WaitText("dialog", "Add document")
 	p.click("Create session")
 	p.Equals(`[...document.querySelectorAll("dialog")].map((d) => d.ariaLabel)`, []string{"New session"})
+	p.Wait(`document.activeElement?.closest("dialog")`)
 	p.Type(kb.Escape)
 	p.Wait(noDialog)
 	if problems := strings.Join(p.Problems(), ", "); problems != "" {

@@ -14,8 +14,7 @@ export function QueueView({ queue, onEdit }: QueueProps) {
   const paused = queue.paused.value;
   if (prompts.length === 0) return null;
   const edit = (prompt: Queued): void => {
-    queue.remove(prompt.id);
-    onEdit(prompt);
+    if (queue.remove(prompt.id)) onEdit(prompt);
   };
   return (
     <section class="queued" aria-label="Queued prompts">

@@ -5,7 +5,7 @@ import { counts, info, providers, setKey } from "../store/server.ts";
 import { failed, toast } from "../store/toasts.ts";
 import { connection, isOpen } from "../store/connection.ts";
 import { bytes, count, fully, plural } from "../text/format.ts";
-import { CopyButton } from "../ui/controls.tsx";
+import { Confirm, CopyButton } from "../ui/controls.tsx";
 import { Shown, useFetched } from "../ui/fetched.tsx";
 import { McpServers } from "./mcp.tsx";
 
@@ -138,7 +138,7 @@ function ProviderLine({ provider }: { provider: Provider }) {
         <form class="provider-key" onSubmit={(e) => { e.preventDefault(); set(key); }}>
           <input ref={field} class="field mono" type="password" autocomplete="off" aria-label={`API key of ${provider.name}`} placeholder="API key" value={key} onInput={(e) => setField(e.currentTarget.value)} />
           <button type="submit" class="button" disabled={key === "" || !isOpen.value}>Set key</button>
-          {provider.key === "memory" && <button type="button" class="button" disabled={!isOpen.value} onClick={() => set("")}>Remove key</button>}
+          {provider.key === "memory" && <Confirm label="Remove key" about={provider.name} question="Remove the key?" yes="Remove" disabled={!isOpen.value} onYes={() => set("")} />}
         </form>
       )}
     </li>

@@ -7,19 +7,22 @@ import { query } from "../store/search.ts";
 import { asks, folders, listMore, loading, nextCursor, sessions, stale, titleOf, type Listed } from "../store/sessions.ts";
 import { unread } from "../store/unread.ts";
 import { importSession, transfers } from "../store/transfer.ts";
-import { base, fully, plural, when } from "../text/format.ts";
+import { namesApart } from "../text/folders.ts";
+import { fully, plural, when } from "../text/format.ts";
 import { Empty, IconButton, Progress } from "../ui/controls.tsx";
 import { Icon, Logo } from "../ui/icons.tsx";
 import { VirtualList } from "../ui/virtual-list.tsx";
 import { FailedServers } from "../server/mcp.tsx";
+import { Cut } from "../ui/cut.tsx";
 import { SearchField } from "./search-field.tsx";
 import { SearchResults } from "./search-results.tsx";
+import { useSteady } from "./steady.ts";
 import { dialog } from "../dialogs.ts";
 
 /** Collapsed folders. */
 const collapsed = signal<ReadonlySet<string>>(new Set());
 
-type Line = { key: string } & ({ kind: "folder"; path: string; many: number; open: boolean; unread: number } | { kind: "session"; listed: Listed });
+type Line = { key: string } & ({ kind: "folder"; path: string; name: string; many: number; open: boolean; unread: number } | { kind: "session"; listed: Listed });
 
 /** The list of all sessions, and the search. */
 export function Sidebar() {
@@ -53,34 +56,45 @@ function importFile(input: HTMLInputElement): void {
 }
 
 function List() {
-  const all = folders.value;
+  const [all, around] = useSteady(folders.value);
   const hidden = collapsed.value;
   const marked = unread.value;
-  const lines = useMemo(() => all.flatMap((f): Line[] => {
-    const open = !hidden.has(f.path);
-    const head: Line = { key: "folder " + f.path, kind: "folder", path: f.path, many: f.sessions.length, open,
-      unread: open ? 0 : f.sessions.filter((s) => marked.has(s.info.sessionId) || asks(s)).length };
-    return open ? [head, ...f.sessions.map((listed): Line => ({ key: listed.info.sessionId, kind: "session", listed }))] : [head];
-  }), [all, hidden, marked]);
-  if (sessions.value.size === 0 && loading.value) return <div class="window"><Progress value={undefined} label="Loading the sessions" /></div>;
-  if (sessions.value.size === 0) {
-    return (
-      <div class="window">
-        <Empty title="No sessions yet">
-          <p>Create one here, in an editor, or with <code>strata ask</code>.</p>
-          <button type="button" class="button primary" onClick={() => (dialog.value = "new")}>Create session</button>
-        </Empty>
-      </div>
-    );
-  }
+  const lines = useMemo(() => {
+    const names = namesApart(all.map((f) => f.path));
+    const seen = new Set<string>();
+    return all.flatMap((f): Line[] => {
+      const open = !hidden.has(f.path);
+      const key = seen.has(f.path) ? "new in " : "folder ";
+      seen.add(f.path);
+      const head: Line = {
+        key: key + f.path, kind: "folder", path: f.path, name: names.get(f.path) ?? f.path, many: f.sessions.length, open,
+        unread: open ? 0 : f.sessions.filter((s) => marked.has(s.info.sessionId) || asks(s)).length,
+      };
+      return open ? [head, ...f.sessions.map((listed): Line => ({ key: listed.info.sessionId, kind: "session", listed }))] : [head];
+    });
+  }, [all, hidden, marked]);
   return (
-    <>
-      <VirtualList class={stale.value ? "session-list stale" : "session-list"} role="list" label="Sessions by folder" rows={lines} estimate={(l) => (l.kind === "folder" ? 34 : 32)}
-        draw={(line) => (line.kind === "folder" ? <FolderLine line={line} /> : <SessionLine listed={line.listed} />)}
-        onNearEnd={() => void listMore()} />
+    <div ref={around} class="session-list-frame">
+      {sessions.value.size === 0 ? <NoSessions /> : (
+        <VirtualList class={stale.value ? "session-list stale" : "session-list"} role="list" label="Sessions by folder" rows={lines} estimate={(l) => (l.kind === "folder" ? 34 : 32)}
+          draw={(line) => (line.kind === "folder" ? <FolderLine line={line} /> : <SessionLine listed={line.listed} />)}
+          onNearEnd={() => void listMore()} />
+      )}
       {stale.value && <p class="sidebar-note bad" role="status">Not up to date: connection lost</p>}
       {nextCursor.value !== undefined && <p class="sidebar-note">{plural(sessions.value.size, "session")}; scroll for more</p>}
-    </>
+    </div>
+  );
+}
+
+function NoSessions() {
+  if (loading.value) return <div class="window"><Progress value={undefined} label="Loading the sessions" /></div>;
+  return (
+    <div class="window">
+      <Empty title="No sessions yet">
+        <p>Create one here, in an editor, or with <code>strata ask</code>.</p>
+        <button type="button" class="button primary" onClick={() => (dialog.value = "new")}>Create session</button>
+      </Empty>
+    </div>
   );
 }
 
@@ -93,7 +107,7 @@ function FolderLine({ line }: { line: Extract<Line, { kind: "folder" }> }) {
   return (
     <div role="listitem"><button type="button" class="folder" aria-expanded={line.open} title={line.path} onClick={toggle}>
       <Icon name={line.open ? "down" : "chevron"} />
-      <span class="folder-name">{base(line.path)}</span>
+      <span class="folder-name cut"><Cut text={line.name} /></span>
       {line.unread > 0 && <span class="mark">{line.unread}<span class="hidden"> unread</span></span>}
       <span class="quiet">{line.many}</span>
     </button></div>

@@ -2,7 +2,7 @@ import type { ProviderFailure, TurnEnd } from "@strata/client";
 import { undo } from "./compaction.ts";
 import type { SessionView } from "./session.ts";
 import type { Entry } from "./transcript.ts";
-import { failed, toast } from "./toasts.ts";
+import { failed, undoable } from "./toasts.ts";
 
 /** failureOf returns the parts of a provider's failure that are as the protocol says. Stored errors can have any data. */
 export function failureOf(end: TurnEnd | undefined): Pick<ProviderFailure, "provider" | "kind" | "attempts"> {
@@ -17,7 +17,7 @@ export function failureOf(end: TurnEnd | undefined): Pick<ProviderFailure, "prov
 export async function removePrompt(view: SessionView, prompt: Entry): Promise<void> {
   try {
     await view.call("_strata/checkpoint/restore", { beforeMessageId: firstFailed(view.transcript.entries.peek(), prompt).message.id });
-    toast("Prompt removed from the view.", { action: { label: "Undo", run: () => void undo(view) } });
+    undoable("Prompt removed from the view.", () => undo(view));
   } catch (error) {
     failed("Cannot remove the prompt")(error);
   }

@@ -109,7 +109,7 @@ export class SessionView {
     const open = client.peek();
     if (!open) throw new Error("not connected yet");
     this.handle = open.session(id);
-    this.transcript = new Transcript(id);
+    this.transcript = new Transcript((params) => this.call("_strata/history/list", params, { signal: this.ended.signal }));
     this.stopConnection = this.followConnection();
     this.stopLabels = effect(() => this.labels.take(this.transcript.entries.value.map((e) => e.message)));
     void this.follow();
@@ -409,8 +409,8 @@ export class SessionView {
     this.sending.value = turn;
     try {
       const { command, stopReason } = await turn.result;
+      this.transcript.unprompted(promptId); // if no turn started: a command, or a prompt whose turn had ended
       if (command !== undefined) {
-        this.transcript.unprompted(promptId);
         this.output.value = { command, text: await turn.text() };
       }
       return stopReason !== "cancelled";

@@ -4,7 +4,7 @@ import { call, client } from "./connection.ts";
 import { notify } from "./notifications.ts";
 import { questions } from "./questions.ts";
 import { counts, info } from "./server.ts";
-import { failed, toast } from "./toasts.ts";
+import { failed, undoable } from "./toasts.ts";
 import { mark, seen, unread } from "./unread.ts";
 
 /** An entry of the session list. */
@@ -206,15 +206,7 @@ export async function rename(id: string, title: string): Promise<void> {
 export async function discard(id: string, title: string): Promise<void> {
   await call("session/delete", { sessionId: id });
   remove(id);
-  toast(`“${title}” deleted.`, { action: { label: "Undo", run: () => void undelete(id) } });
-}
-
-async function undelete(id: string): Promise<void> {
-  try {
-    put(await call("_strata/session/undelete", { sessionId: id }));
-  } catch (error) {
-    failed("Cannot restore the session")(error);
-  }
+  undoable(`“${title}” deleted.`, async () => put(await call("_strata/session/undelete", { sessionId: id })));
 }
 
 /** create creates a session in a folder and returns its id. */

@@ -43,14 +43,23 @@ interface DialogProps {
   children: ComponentChildren;
 }
 
-/** A modal dialog. Escape or a click outside closes it. */
+/** Closes the open dialog; null for none. */
+let closeOpen: (() => void) | null = null;
+
+/** A modal dialog. Escape, a click outside, or another dialog closes it. */
 export function Dialog({ title, large = false, onClose, children }: DialogProps) {
   const element = useRef<HTMLDialogElement>(null);
+  const last = useRef(onClose);
+  last.current = onClose;
   useLayoutEffect(() => {
     const dialog = element.current;
     const before = document.activeElement;
+    const close = (): void => last.current();
+    closeOpen?.();
+    closeOpen = close;
     dialog?.showModal();
     return () => {
+      if (closeOpen === close) closeOpen = null;
       dialog?.close();
       if (before instanceof HTMLElement) before.focus();
     };
@@ -104,44 +113,4 @@ export function TokenCount({ n }: { n: number }) {
   return <><Tokens n={n} /> {noun(n, "token")}</>;
 }
 
-interface ConfirmProps {
-  /** The text of the button. */
-  label: string;
-  /** The object of the action, for screen readers. */
-  about?: string;
-  question: string;
-  /** The text of the confirming button. */
-  yes: string;
-  disabled?: boolean;
-  /** What can be chosen with the question. */
-  children?: ComponentChildren;
-  onYes: () => void;
-}
-
-/** A button that asks for confirmation in place before it runs its action. */
-export function Confirm({ label, about, question, yes, disabled = false, children, onYes }: ConfirmProps) {
-  const [asking, setAsking] = useState(false);
-  const button = useRef<HTMLButtonElement>(null);
-  const sure = useRef<HTMLButtonElement>(null);
-  useEffect(() => {
-    if (asking) sure.current?.focus();
-  }, [asking]);
-  const leave = (): void => {
-    setAsking(false);
-    requestAnimationFrame(() => button.current?.focus());
-  };
-  if (!asking) {
-    return (
-      <button ref={button} type="button" class="button small" aria-label={about ? `${label}: ${about}` : undefined} disabled={disabled}
-        onClick={() => setAsking(true)}>{label}</button>
-    );
-  }
-  return (
-    <span class="confirm" role="group" aria-label={question} onKeyDown={(e) => { if (e.key === "Escape") { e.stopPropagation(); leave(); } }}>
-      <span>{question}</span>
-      {children}
-      <button ref={sure} type="button" class="button small primary" disabled={disabled} onClick={() => { leave(); onYes(); }}>{yes}</button>
-      <button type="button" class="button small" onClick={leave}>Cancel</button>
-    </span>
-  );
-}
+export { Confirm } from "./confirm.tsx";

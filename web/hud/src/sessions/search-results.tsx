@@ -17,9 +17,9 @@ export function SearchResults() {
     );
   }
   return (
-    <div class="window hits" role="list" aria-label="Search results">
+    <div class="window hits">
       <p class="sidebar-note" role="status">{plural(hits.value.length, "message")}{more.value === undefined ? "" : " and more"}{behind.value > 0 && `; ${unsearched()}`}</p>
-      {hits.value.map((hit) => {
+      <div role="list" aria-label="Search results">{hits.value.map((hit) => {
         const session = sessions.value.get(hit.sessionId);
         return (
           <div role="listitem" key={hit.messageId}>
@@ -36,7 +36,7 @@ export function SearchResults() {
             </a>
           </div>
         );
-      })}
+      })}</div>
       {more.value !== undefined && <button type="button" class="button wide" disabled={searching.value} onClick={searchMore}>Show more results</button>}
     </div>
   );

@@ -1,5 +1,5 @@
 import { signal } from "@preact/signals";
-import type { TargetedKeyboardEvent } from "preact";
+import type { ComponentChildren, TargetedKeyboardEvent } from "preact";
 import { useMemo, useRef } from "preact/hooks";
 import { go, route, sessionAddress } from "../routes.ts";
 import { isOpen } from "../store/connection.ts";
@@ -12,6 +12,7 @@ import { Empty, IconButton, Progress } from "../ui/controls.tsx";
 import { Icon, Logo } from "../ui/icons.tsx";
 import { VirtualList } from "../ui/virtual-list.tsx";
 import { FailedServers } from "../server/mcp.tsx";
+import { hideSessions } from "./sessions-pane.tsx";
 import { SearchResults } from "./search-results.tsx";
 import { dialog } from "../dialogs.ts";
 
@@ -21,7 +22,7 @@ const collapsed = signal<ReadonlySet<string>>(new Set());
 type Line = { key: string } & ({ kind: "folder"; path: string; many: number; open: boolean } | { kind: "session"; listed: Listed });
 
 /** The list of all sessions, and the search in all messages. */
-export function Sidebar() {
+export function Sidebar({ children }: { children?: ComponentChildren }) {
   const file = useRef<HTMLInputElement>(null);
   return (
     <nav class="sidebar" aria-label="Sessions">
@@ -29,6 +30,7 @@ export function Sidebar() {
         <a class="brand" href="#/" aria-label="Strata home"><Logo />Strata</a>
         <IconButton icon="upload" label="Import session" disabled={!isOpen.value} onClick={() => file.current?.click()} />
         <IconButton icon="plus" label="Create session (n)" disabled={!isOpen.value} onClick={() => (dialog.value = "new")} />
+        <IconButton icon="sidebar" label="Hide sessions (b)" expanded onClick={hideSessions} />
         <input ref={file} type="file" accept=".jsonl,.ndjson,.json" class="hidden" tabIndex={-1} aria-label="Session export file"
           onChange={(e) => { importFile(e.currentTarget); }} />
       </header>
@@ -41,6 +43,7 @@ export function Sidebar() {
         </a>
         <IconButton icon="help" label="Keyboard shortcuts (?)" onClick={() => (dialog.value = "help")} />
       </footer>
+      {children}
     </nav>
   );
 }

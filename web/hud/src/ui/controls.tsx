@@ -1,6 +1,7 @@
-import type { ComponentChildren, TargetedMouseEvent } from "preact";
-import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import type { ComponentChildren } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { Icon, type IconName } from "./icons.tsx";
+import { useModal } from "./modal.ts";
 import { failed } from "../store/toasts.ts";
 import { noun, plural, tokens } from "../text/format.ts";
 
@@ -9,13 +10,15 @@ interface IconButtonProps {
   label: string;
   onClick: (event: MouseEvent) => void;
   pressed?: boolean;
+  /** What the button shows is shown. */
+  expanded?: boolean;
   disabled?: boolean;
 }
 
 /** A button with an icon. Its label is shown on hover and read by screen readers. */
-export function IconButton({ icon, label, onClick, pressed, disabled }: IconButtonProps) {
+export function IconButton({ icon, label, onClick, pressed, expanded, disabled }: IconButtonProps) {
   return (
-    <button type="button" class="icon-button" aria-label={label} title={label} aria-pressed={pressed} disabled={disabled} onClick={onClick}>
+    <button type="button" class="icon-button" aria-label={label} title={label} aria-pressed={pressed} aria-expanded={expanded} disabled={disabled} onClick={onClick}>
       <Icon name={icon} />
     </button>
   );
@@ -45,25 +48,8 @@ interface DialogProps {
 
 /** A modal dialog. Escape or a click outside closes it. */
 export function Dialog({ title, large = false, onClose, children }: DialogProps) {
-  const element = useRef<HTMLDialogElement>(null);
-  useLayoutEffect(() => {
-    const dialog = element.current;
-    const before = document.activeElement;
-    dialog?.showModal();
-    return () => {
-      dialog?.close();
-      if (before instanceof HTMLElement) before.focus();
-    };
-  }, []);
-  const clickOutside = (event: TargetedMouseEvent<HTMLDialogElement>): void => {
-    if (event.target === event.currentTarget) onClose();
-  };
-  const cancel = (event: Event): void => {
-    event.preventDefault();
-    onClose();
-  };
   return (
-    <dialog ref={element} class={large ? "dialog large" : "dialog"} aria-label={title} onClick={clickOutside} onCancel={cancel}>
+    <dialog {...useModal(onClose)} class={large ? "dialog large" : "dialog"} aria-label={title}>
       <div class="dialog-body">
         <header class="dialog-head">
           <h2>{title}</h2>

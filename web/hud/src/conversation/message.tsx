@@ -80,7 +80,7 @@ const endings: Record<string, string> = {
 
 const roles = { user: "You", assistant: "Reply", tool: "Tool" } as const;
 
-function author(entry: Entry): string {
+export function author(entry: Entry): string {
   const { role, model } = entry.message;
   return role === "assistant" && model ? base(model) : roles[role];
 }

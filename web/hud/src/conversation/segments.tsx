@@ -57,12 +57,10 @@ function CodeSegment({ segment, all, at, grows = false }: SegmentProps) {
   const runs = useRuns(segment.lang, whole);
   return (
     <div class={`code${segment.continued ? " continued" : ""}${continues ? " continues" : ""}`}>
-      {!segment.continued && (
-        <div class="code-head">
-          <span>{segment.lang}</span>
-          <CopyButton text={() => wholeCode(all, at)} label="Copy code" />
-        </div>
-      )}
+      <div class="code-head">
+        <span>{!segment.continued && segment.lang}</span>
+        <CopyButton text={() => wholeCode(all, startOf(all, at))} label="Copy code" />
+      </div>
       <pre tabIndex={0}>
         <code>{painted(segment.text, runs, from)}</code>
       </pre>

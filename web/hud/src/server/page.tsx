@@ -43,7 +43,7 @@ export function ServerPage() {
             </section>
             <section class="card" aria-labelledby="models">
               <h2 id="models">Models</h2>
-              <div class="scroll-x" tabIndex={0} role="region" aria-labelledby="models">
+              <div class="scroll-x" tabIndex={0} role="region" aria-label="Table of models">
                 <table class="table" aria-labelledby="models">
                   <thead><tr><th>Model</th><th class="number">Window</th><th class="number">Maximum output</th><th>Thinking</th><th>Vision</th></tr></thead>
                   <tbody>

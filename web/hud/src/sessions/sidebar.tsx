@@ -1,4 +1,5 @@
 import { signal } from "@preact/signals";
+import type { ComponentChildren } from "preact";
 import { useMemo, useRef } from "preact/hooks";
 import { go, route, sessionAddress } from "../routes.ts";
 import { isOpen } from "../store/connection.ts";
@@ -15,6 +16,7 @@ import { VirtualList } from "../ui/virtual-list.tsx";
 import { FailedServers } from "../server/mcp.tsx";
 import { Cut } from "../ui/cut.tsx";
 import { SearchField } from "./search-field.tsx";
+import { hideSessions } from "./sessions-pane.tsx";
 import { SearchResults } from "./search-results.tsx";
 import { useSteady } from "./steady.ts";
 import { dialog } from "../dialogs.ts";
@@ -25,7 +27,7 @@ const collapsed = signal<ReadonlySet<string>>(new Set());
 type Line = { key: string } & ({ kind: "folder"; path: string; name: string; many: number; open: boolean; unread: number } | { kind: "session"; listed: Listed });
 
 /** The list of all sessions, and the search. */
-export function Sidebar() {
+export function Sidebar({ children }: { children?: ComponentChildren }) {
   const file = useRef<HTMLInputElement>(null);
   return (
     <nav class="sidebar" aria-label="Sessions">
@@ -33,6 +35,7 @@ export function Sidebar() {
         <a class="brand" href="#/" aria-label="Strata home"><Logo />Strata</a>
         <IconButton icon="upload" label="Import session" disabled={!isOpen.value} onClick={() => file.current?.click()} />
         <IconButton icon="plus" label="Create session (n)" disabled={!isOpen.value} onClick={() => (dialog.value = "new")} />
+        <IconButton icon="sidebar" label="Hide sessions (b)" expanded onClick={hideSessions} />
         <input ref={file} type="file" accept=".jsonl,.ndjson,.json" class="hidden" tabIndex={-1} aria-label="Session export file"
           onChange={(e) => { importFile(e.currentTarget); }} />
       </header>
@@ -45,6 +48,7 @@ export function Sidebar() {
         </a>
         <IconButton icon="help" label="Keyboard shortcuts (?)" onClick={() => (dialog.value = "help")} />
       </footer>
+      {children}
     </nav>
   );
 }

@@ -4,7 +4,7 @@ import { call, client } from "./connection.ts";
 import { notify } from "./notifications.ts";
 import { questions } from "./questions.ts";
 import { counts, info } from "./server.ts";
-import { failed, undoable } from "./toasts.ts";
+import { failed, toast, undoable } from "./toasts.ts";
 import { mark, seen, unread } from "./unread.ts";
 
 /** An entry of the session list. */

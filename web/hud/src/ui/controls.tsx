@@ -1,6 +1,7 @@
-import type { ComponentChildren, TargetedMouseEvent } from "preact";
+import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Icon, type IconName } from "./icons.tsx";
+import { useModal } from "./modal.ts";
 import { failed } from "../store/toasts.ts";
 import { noun, plural, tokens } from "../text/format.ts";
 
@@ -9,13 +10,15 @@ interface IconButtonProps {
   label: string;
   onClick: (event: MouseEvent) => void;
   pressed?: boolean;
+  /** What the button shows is shown. */
+  expanded?: boolean;
   disabled?: boolean;
 }
 
 /** A button with an icon. Its label is shown on hover and read by screen readers. */
-export function IconButton({ icon, label, onClick, pressed, disabled }: IconButtonProps) {
+export function IconButton({ icon, label, onClick, pressed, expanded, disabled }: IconButtonProps) {
   return (
-    <button type="button" class="icon-button" aria-label={label} title={label} aria-pressed={pressed} disabled={disabled} onClick={onClick}>
+    <button type="button" class="icon-button" aria-label={label} title={label} aria-pressed={pressed} aria-expanded={expanded} disabled={disabled} onClick={onClick}>
       <Icon name={icon} />
     </button>
   );
@@ -46,33 +49,25 @@ interface DialogProps {
 /** Closes the open dialog; null for none. */
 let closeOpen: (() => void) | null = null;
 
-/** A modal dialog. Escape, a click outside, or another dialog closes it. */
-export function Dialog({ title, large = false, onClose, children }: DialogProps) {
-  const element = useRef<HTMLDialogElement>(null);
+/** useOnly closes the dialog that is open when another one opens. */
+function useOnly(onClose: () => void): void {
   const last = useRef(onClose);
   last.current = onClose;
   useLayoutEffect(() => {
-    const dialog = element.current;
-    const before = document.activeElement;
     const close = (): void => last.current();
     closeOpen?.();
     closeOpen = close;
-    dialog?.showModal();
     return () => {
       if (closeOpen === close) closeOpen = null;
-      dialog?.close();
-      if (before instanceof HTMLElement) before.focus();
     };
   }, []);
-  const clickOutside = (event: TargetedMouseEvent<HTMLDialogElement>): void => {
-    if (event.target === event.currentTarget) onClose();
-  };
-  const cancel = (event: Event): void => {
-    event.preventDefault();
-    onClose();
-  };
+}
+
+/** A modal dialog. Escape, a click outside, or another dialog closes it. */
+export function Dialog({ title, large = false, onClose, children }: DialogProps) {
+  useOnly(onClose);
   return (
-    <dialog ref={element} class={large ? "dialog large" : "dialog"} aria-label={title} onClick={clickOutside} onCancel={cancel}>
+    <dialog {...useModal(onClose)} class={large ? "dialog large" : "dialog"} aria-label={title}>
       <div class="dialog-body">
         <header class="dialog-head">
           <h2>{title}</h2>

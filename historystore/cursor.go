@@ -19,6 +19,7 @@ const (
 	callList    byte = 'c'
 	newestCalls byte = 'n'
 	hitList     byte = 'h'
+	deletedList byte = 'd'
 )
 
 func (c cursor) encode() string {

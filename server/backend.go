@@ -15,6 +15,7 @@ import (
 	"strata/historystore"
 	"strata/rpc"
 	"strata/server/access"
+	"strata/server/bin"
 	"strata/server/slash"
 	"strata/server/transfer"
 	"strata/server/wire"
@@ -37,6 +38,7 @@ type backend struct {
 	folders  *access.Folders
 	importer *transfer.Importer
 	monitors *monitors
+	bin      *bin.Bin
 	clients  *connections
 	pool     *compaction.Pool
 	outlines *outlines.Services // nil: turned off
@@ -65,6 +67,7 @@ func newBackend(store *historystore.Store, opt Options) (*backend, error) {
 		return nil, err
 	}
 	b.monitors = newMonitors(b)
+	b.bin = bin.New(bin.Options{Store: historystore.NewBin(store), Retention: opt.Retention, Entry: b.monitors.entry, Purged: b.monitors.purged})
 	if opt.Sessions.Files.Guard, err = newGuard(opt, store.Files()); err != nil {
 		return nil, err
 	}

@@ -155,6 +155,9 @@ func (h *monitors) renamed(record history.Session) {
 // deleted reports a session that is no longer in the list.
 func (h *monitors) deleted(id string) { h.send(wire.ServerEvent{Type: "deleted", ID: id}) }
 
+// purged reports a deleted session that can no longer be undeleted.
+func (h *monitors) purged(id string) { h.send(wire.ServerEvent{Type: "purged", ID: id}) }
+
 // state reports the state of a loaded session.
 func (h *monitors) state(id string, state following.State) {
 	h.mu.Lock()

@@ -6,7 +6,6 @@ import { opened, panelOf, panels } from "./panels.ts";
 import { Review } from "./review/dialog.tsx";
 import { go, route, sessionAddress } from "./routes.ts";
 import { ServerPage } from "./server/page.tsx";
-import { NewSession } from "./sessions/new-session.tsx";
 import { Sidebar } from "./sessions/sidebar.tsx";
 import { TitleBar } from "./sessions/title-bar.tsx";
 import { client, connection, refusal } from "./store/connection.ts";
@@ -14,8 +13,14 @@ import { counts } from "./store/server.ts";
 import { current, type SessionView } from "./store/session.ts";
 import { sessions } from "./store/sessions.ts";
 import { dismiss, toasts } from "./store/toasts.ts";
+import { Coded } from "./ui/coded.tsx";
 import { Dialog, Empty, IconButton, Progress } from "./ui/controls.tsx";
+import { later } from "./ui/later.tsx";
 import { enterSends } from "./ui/sending.ts";
+
+const NewSession = later(() => import("./sessions/parts.ts").then((m) => m.NewSession));
+const Bin = later(() => import("./sessions/parts.ts").then((m) => m.Bin));
+const ConnectPage = later(() => import("./sessions/parts.ts").then((m) => m.ConnectPage));
 
 /** The whole page: the list of sessions, the open page, and the inspector. */
 export function App() {
@@ -37,6 +42,10 @@ function Content() {
   switch (route.value.page) {
     case "server":
       return <ServerPage />;
+    case "bin":
+      return <Bin />;
+    case "connect":
+      return <ConnectPage />;
     case "session":
       return current.value ? <SessionPage view={current.value} tab={route.value.tab} /> : <main class="page" id="main" tabIndex={-1}><Progress value={undefined} label="Connecting" /></main>;
     case "home":
@@ -118,11 +127,11 @@ function Home() {
   return (
     <main class="page" id="main" tabIndex={-1}>
       <Empty title={many === 0 ? "Strata is running" : "Choose a session"}>
-        <p>{many === 0 ? "Create a session in a folder, or connect an editor." : "The conversation opens here, beside the contents of the next request."}</p>
+        <p>{many === 0 ? "Create a session in a folder to ask about its files." : "The conversation opens here, beside the contents of the next request."}</p>
         <p class="empty-actions">
           <button type="button" class="button primary" disabled={!client.value} onClick={() => (dialog.value = "new")}>Create session</button>
-          <a class="button" href="#/server">Connect an editor</a>
         </p>
+        <p>Or <a href="#/connect">connect an editor</a>.</p>
       </Empty>
     </main>
   );
@@ -179,11 +188,6 @@ function Refused() {
       </Empty>
     </main>
   );
-}
-
-/** A text whose parts between backquotes are code. */
-function Coded({ text }: { text: string }) {
-  return <>{text.split("`").map((part, i) => (i % 2 === 1 ? <code key={i}>{part}</code> : part))}</>;
 }
 
 function Help() {

@@ -16,6 +16,8 @@ export const shortcuts = (): readonly { keys: string[]; action: string }[] => [
   { keys: ["Esc"], action: "Close or cancel; press twice during a reply to stop it" },
   { keys: ["j", "k"], action: "Next and previous session or message" },
   { keys: ["↑", "↓"], action: "Next and previous entry of the session list" },
+  { keys: ["F2"], action: "Rename the focused session of the list" },
+  { keys: ["Shift", "F10"], action: "Open the menu of the focused session" },
   { keys: ["f"], action: "Filter the inspector’s list, or search the workspace" },
   { keys: ["[", "]"], action: "Previous and next inspector tab" },
   { keys: ["s"], action: "Open the server page" },

@@ -4,12 +4,14 @@ import { computed, signal } from "@preact/signals";
 export type Route =
   | { page: "home" }
   | { page: "server" }
+  | { page: "bin" }
+  | { page: "connect" }
   | { page: "session"; id: string; tab: string; at: number };
 
 function parse(hash: string): Route {
   const [path = "", query = ""] = hash.replace(/^#\/?/, "").split("?");
   const [page, id, tab] = path.split("/");
-  if (page === "server") return { page };
+  if (page === "server" || page === "bin" || page === "connect") return { page };
   if (page === "session" && id) {
     return { page, id: decodeURIComponent(id), tab: tab ?? "", at: Number(new URLSearchParams(query).get("at")) || 0 };
   }

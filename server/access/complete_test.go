@@ -50,44 +50,44 @@ func completed(t *testing.T, f *Folders, root, prefix string, limit int) (names 
 }
 
 func TestCompletePaths(t *testing.T) {
-	root := tree(t, "work/api", "work/App", "work/.cache", "work/zoo", "secret/keys", "state/db", "work/bad\xff", "work/bad\nline")
-	if err := os.WriteFile(filepath.Join(root, "work", "a-file"), nil, 0o600); err != nil {
+	root := tree(t, "src/api", "src/App", "src/.cache", "src/zoo", "secret/keys", "state/db", "src/bad\xff", "src/bad\nline")
+	if err := os.WriteFile(filepath.Join(root, "src", "a-file"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for link, to := range map[string]string{"work/a-link": "work/zoo", "work/away": "secret", "work/gone": "nowhere", "work/file": "work/a-file"} {
+	for link, to := range map[string]string{"src/a-link": "src/zoo", "src/away": "secret", "src/gone": "nowhere", "src/file": "src/a-file"} {
 		if err := os.Symlink(filepath.Join(root, to), filepath.Join(root, link)); err != nil {
 			t.Skip(err)
 		}
 	}
-	all, within := newFolders(t, filepath.Join(root, "state")), newFolders(t, "", filepath.Join(root, "work"))
+	all, within := newFolders(t, filepath.Join(root, "state")), newFolders(t, "", filepath.Join(root, "src"))
 	for _, test := range []struct {
 		folders *Folders
 		prefix  string
 		want    []string
 	}{
-		{all, "work/a", []string{"work/a-link", "work/api", "work/App", "work/away"}},
-		{all, "work/ap", []string{"work/api", "work/App"}},
-		{all, "work/", []string{"work/a-link", "work/api", "work/App", "work/away", "work/zoo"}},
-		{all, "work/.", []string{"work/.cache"}},
-		{all, "work", []string{"work"}},
-		{all, "s", []string{"secret"}}, // not the server's own folder
+		{all, "src/a", []string{"src/a-link", "src/api", "src/App", "src/away"}},
+		{all, "src/ap", []string{"src/api", "src/App"}},
+		{all, "src/", []string{"src/a-link", "src/api", "src/App", "src/away", "src/zoo"}},
+		{all, "src/.", []string{"src/.cache"}},
+		{all, "src", []string{"src"}},
+		{all, "s", []string{"secret", "src"}}, // not the server's own folder
 		{all, "state/", nil},
 		{all, "nowhere/", nil},
-		{all, "work/a-file/", nil},
-		{within, "work/a", []string{"work/a-link", "work/api", "work/App"}}, // not the link that leads outside
+		{all, "src/a-file/", nil},
+		{within, "src/a", []string{"src/a-link", "src/api", "src/App"}}, // not the link that leads outside
 		{within, "secret/", nil},
-		{within, "w", []string{"work"}},
-		{within, "work/../secret/", nil},
-		{within, "work/away/", nil},
+		{within, "s", []string{"src"}},
+		{within, "src/../secret/", nil},
+		{within, "src/away/", nil},
 	} {
 		if got, more := completed(t, test.folders, root, root+separator+test.prefix, 10); !slices.Equal(got, test.want) || more {
 			t.Errorf("%q: %q, more %t, want %q", test.prefix, got, more, test.want)
 		}
 	}
-	if got, more := completed(t, all, root, root+"/work/a", 2); len(got) != 2 || !more {
+	if got, more := completed(t, all, root, root+"/src/a", 2); len(got) != 2 || !more {
 		t.Errorf("two of four: %q, more %t", got, more)
 	}
-	if got, _ := completed(t, within, root, "", 10); !slices.Equal(got, []string{"work"}) {
+	if got, _ := completed(t, within, root, "", 10); !slices.Equal(got, []string{"src"}) {
 		t.Errorf("without a prefix: %q", got)
 	}
 }
@@ -102,7 +102,7 @@ func TestCompletionStartsAtHome(t *testing.T) {
 
 func TestPrefixesThatAreRefused(t *testing.T) {
 	f := newFolders(t, "")
-	for _, prefix := range []string{"work", "./work", "/work\x00", "/" + strings.Repeat("a/", maxPrefix)} {
+	for _, prefix := range []string{"src", "./src", "/src\x00", "/" + strings.Repeat("a/", maxPrefix)} {
 		if all, err := f.Complete(t.Context(), prefix, 10); err == nil {
 			t.Errorf("%.20q: %q", prefix, all.Folders)
 		}
@@ -123,7 +123,7 @@ func TestCompletionReadsABoundedNumberOfNames(t *testing.T) {
 
 // A folder that does not respond is given up, and not read twice at once.
 func TestCompletionOfAStuckFolderEnds(t *testing.T) {
-	root := tree(t, "work")
+	root := tree(t, "src")
 	synctest.Test(t, func(t *testing.T) {
 		release, started := make(chan struct{}), 0
 		f := &Folders{looks: newLookups(realDisk{}, folderTime), lists: newListings(func(string) listing {

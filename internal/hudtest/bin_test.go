@@ -28,7 +28,7 @@ type binEntry struct {
 
 // Deleted sessions are in a bin, from which each comes back or is erased.
 func TestH31Bin(t *testing.T) {
-	w := NewWorld(t)
+	w := newPricedWorld(t)
 	e := w.Editor(t)
 	sid, other := e.NewSession(w.Home.Project), e.NewSession(w.Home.Project)
 	for _, id := range []string{sid, other} {
@@ -49,7 +49,10 @@ func TestH31Bin(t *testing.T) {
 	p.Wait(`document.querySelectorAll(".bin-entry").length === 2`)
 	p.Wait(fmt.Sprintf(`document.querySelector(".bin-entry").matches(%s)`, quote(entry(other)))) // the last deleted is first
 	told := deletedSessions(t, e)[1]
-	p.WaitText(entry(sid), fmt.Sprintf("%d messages", told.Messages))
+	p.WaitText(entry(sid), fmt.Sprintf("%d messages, $%.4f.", told.Messages, told.Cost))
+	if told.Cost == 0 {
+		t.Error("the session has no cost")
+	}
 	for _, at := range []string{told.DeletedAt, told.PurgeAt} {
 		p.Wait(fmt.Sprintf("document.querySelector(%s)", quote(entry(sid)+" time[datetime='"+at+"']")))
 	}

@@ -13,6 +13,8 @@ export interface Choices {
   folders: readonly string[];
   /** What the list says besides: there are more, or a problem. */
   note: string;
+  /** The server has been asked and has not answered yet. */
+  waits: boolean;
 }
 
 /**
@@ -20,9 +22,10 @@ export interface Choices {
  * that contain the text and folders that continue it. The newest text wins.
  */
 export function useFolderChoices(text: string, typed: boolean, recent: readonly string[]): Choices {
-  const [found, setFound] = useState<{ of: string; folders: readonly string[]; note: string }>({ of: "", folders: [], note: "" });
+  const [found, setFound] = useState<{ of: string | undefined; folders: readonly string[]; note: string }>({ of: undefined, folders: [], note: "" });
+  const asks = typed && offers("_strata/folders/complete");
   useEffect(() => {
-    if (!typed || !offers("_strata/folders/complete")) return;
+    if (!asks) return;
     const stop = new AbortController();
     const timer = setTimeout(() => {
       call("_strata/folders/complete", { prefix: text, limit: MAX_OFFERED }, { signal: stop.signal }).then(
@@ -36,15 +39,26 @@ export function useFolderChoices(text: string, typed: boolean, recent: readonly 
       clearTimeout(timer);
       stop.abort();
     };
-  }, [text, typed]);
-  if (!typed) return { folders: recent.slice(0, MAX_RECENT), note: "" };
+  }, [text, asks]);
+  if (!typed) return { folders: recent.slice(0, MAX_RECENT), note: "", waits: false };
   const current = found.of === text ? found : { folders: [], note: "" };
   const known = text === "" ? recent : recent.filter((path) => path !== text && path.toLowerCase().includes(text.toLowerCase()));
-  return { folders: [...new Set([...known.slice(0, MAX_RECENT), ...current.folders.filter((path) => path !== text)])], note: current.note };
+  return { folders: [...new Set([...known.slice(0, MAX_RECENT), ...current.folders.filter((path) => path !== text)])], note: current.note, waits: asks && found.of !== text };
 }
 
 /** inside returns a path that the folders in a folder continue. */
 export function inside(folder: string): string {
   const separator = !folder.startsWith("/") && folder.includes("\\") ? "\\" : "/";
   return folder.endsWith(separator) ? folder : folder + separator;
+}
+
+/** completed returns what the Tab key makes of a typed path: the folders that continue it agree on that. "" for nothing. */
+export function completed(text: string, folders: readonly string[]): string {
+  if (/[\\/]$/.test(text)) return "";
+  const continuing = folders.filter((path) => path.toLowerCase().startsWith(text.toLowerCase()));
+  const [first = "", ...others] = continuing;
+  if (others.length === 0) return first && inside(first);
+  let shared = first.length;
+  for (const path of others) while (!path.startsWith(first.slice(0, shared))) shared--;
+  return shared > text.length ? first.slice(0, shared) : "";
 }

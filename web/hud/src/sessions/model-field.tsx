@@ -7,6 +7,7 @@ export function ModelField({ models, chosen, onChoose }: { models: readonly Mode
     <>
       <label class="label" for="new-model">Model</label>
       <select id="new-model" class="field" value={chosen} onChange={(e) => onChoose(e.currentTarget.value)}>
+        {!models.some((m) => m.name === chosen) && <option value={chosen} selected>{chosen}</option>}
         {models.map((m) => <option key={m.name} value={m.name} selected={m.name === chosen}>{m.title} · {windowOf(m)} · {priceOf(m.price)}</option>)}
       </select>
     </>

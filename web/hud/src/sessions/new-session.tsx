@@ -21,7 +21,7 @@ export function NewSession() {
   const [problem, setProblem] = useState("");
   const [busy, setBusy] = useState(false);
   const models = server?.models ?? [];
-  const model = models.some((m) => m.name === chosen) ? chosen : server?.model ?? "";
+  const model = models.some((m) => m.name === chosen) ? chosen : server?.model ?? ""; // not listed if it is not in the catalogue
   const close = (): void => {
     dialog.value = "";
   };
@@ -50,7 +50,7 @@ export function NewSession() {
         <p id="new-folder-note" class={problem === "" ? "note" : "note bad"} role={problem === "" ? undefined : "alert"}>
           {problem || "A folder on the server’s machine. The session can read files in it. Tab completes."}
         </p>
-        {models.length > 0 && <ModelField models={models} chosen={model} onChoose={setChosen} />}
+        {model !== "" && <ModelField models={models} chosen={model} onChoose={setChosen} />}
         <div class="dialog-foot">
           <button type="button" class="button" onClick={close}>Cancel</button>
           <button type="submit" class="button primary" disabled={busy || path.trim() === ""}>Create session</button>

@@ -133,4 +133,12 @@ func TestH29ModelOfANewSession(t *testing.T) {
 	p.Run(chromedp.Reload())
 	newDialog(p)
 	p.Wait(`document.querySelector("#new-model")?.value === ` + quote(other))
+
+	// What other programs wrote into the memory does no harm.
+	for _, hostile := range []string{`{"folder": 5, "model": {}}`, `[]`, `null`, `not JSON`, `{"model": "gone/model"}`} {
+		Eval[bool](p, `(localStorage.setItem("strata.new-session", `+quote(hostile)+`), true)`)
+		p.Run(chromedp.Reload())
+		newDialog(p)
+		p.Wait(`document.querySelector("#new-model")?.value === "local/test"`)
+	}
 }

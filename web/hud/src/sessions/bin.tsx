@@ -36,13 +36,13 @@ function Deleted({ session }: { session: DeletedSession }) {
     undelete(id).then(() => {
       toast(`“${title}” undeleted.`, { action: { label: "Open", run: () => go(sessionAddress(id)) } });
       leave();
-    }, failed("Cannot undelete the session"));
+    }, notThere("Cannot undelete the session"));
   };
   const forGood = (): void => {
     purge(id).then(() => {
       toast(`“${title}” deleted for good.`);
       leave();
-    }, failed("Cannot delete the session for good"));
+    }, notThere("Cannot delete the session for good"));
   };
   return (
     <li class="card bin-entry" data-deleted={id}>
@@ -61,6 +61,12 @@ function Deleted({ session }: { session: DeletedSession }) {
     </li>
   );
 }
+
+/** notThere is failed for an entry that may be gone. */
+const notThere = (what: string) => (error: unknown): void => {
+  failed(what)(error);
+  void reload();
+};
 
 /** leave keeps the focus on the page when the entry that had it is removed. */
 function leave(): void {

@@ -32,7 +32,7 @@ export function Menu({ label, items, x, y, onClose }: MenuProps) {
     if (!element) return;
     element.style.left = `${Math.max(MARGIN, Math.min(x, innerWidth - element.offsetWidth - MARGIN))}px`;
     element.style.top = `${Math.max(MARGIN, Math.min(y, innerHeight - element.offsetHeight - MARGIN))}px`;
-    enabled(element)[0]?.focus();
+    (enabled(element)[0] ?? element).focus();
   }, [x, y]);
   useEffect(() => {
     const outside = (event: Event): void => {
@@ -56,7 +56,7 @@ export function Menu({ label, items, x, y, onClose }: MenuProps) {
     event.preventDefault();
   };
   return (
-    <div ref={menu} class="menu" role="menu" aria-label={label} onKeyDown={keys} onContextMenu={(e) => e.preventDefault()}>
+    <div ref={menu} class="menu" role="menu" aria-label={label} tabIndex={-1} onKeyDown={keys} onContextMenu={(e) => e.preventDefault()}>
       {items.map((item) => (
         <button key={item.label} type="button" role="menuitem" tabIndex={-1} disabled={item.disabled} onClick={() => { onClose(true); item.run(); }}>
           <Icon name={item.icon} />

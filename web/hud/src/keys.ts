@@ -20,6 +20,8 @@ export const shortcuts = (): readonly { keys: string[]; action: string }[] => [
   { keys: ["Esc"], action: "Close or cancel; press twice during a reply to stop it" },
   { keys: ["j", "k"], action: "Next and previous session or message" },
   { keys: ["↑", "↓", "←", "→"], action: "Move in a list or a table, or among the messages" },
+  { keys: ["F2"], action: "Rename the focused session of the list" },
+  { keys: ["Shift", "F10"], action: "Open the menu of the focused session" },
   { keys: ["y"], action: "Copy the message that is focused or at the top" },
   { keys: ["f"], action: "Filter the inspector’s list, or search the workspace" },
   { keys: ["[", "]"], action: "Previous and next inspector tab" },

@@ -1,35 +1,20 @@
-import type { ComponentChildren, TargetedKeyboardEvent } from "preact";
-import { useState } from "preact/hooks";
-import { go, sessionAddress } from "../routes.ts";
-import { call, isOpen, offers } from "../store/connection.ts";
-import { questionsOf } from "../store/questions.ts";
+import type { ComponentChildren } from "preact";
 import type { SessionView } from "../store/session.ts";
-import { discard, rename } from "../store/sessions.ts";
-import { failed, toast } from "../store/toasts.ts";
-import { exportSession } from "../store/transfer.ts";
+import { questionsOf } from "../store/questions.ts";
 import { IconButton } from "../ui/controls.tsx";
 import { Cut } from "../ui/cut.tsx";
+import { actionsOn } from "./actions.ts";
+import { isNaming, naming, TitleField } from "./naming.tsx";
 
 /** The title of the open session, editable in place, and the actions on the session. */
 export function TitleBar({ view, children }: { view: SessionView; children?: ComponentChildren }) {
-  const [naming, setNaming] = useState(false);
   const title = view.title.value || "Untitled session";
-  const remove = (): void => {
-    discard(view.id, title).then(() => go("#/"), failed("Cannot delete the session"));
-  };
-  const fork = (): void => {
-    call("_strata/session/fork", { sessionId: view.id }).then(
-      (made) => {
-        toast("Session forked. The original is unchanged.");
-        go(sessionAddress(made.sessionId));
-      },
-      failed("Cannot fork the session"),
-    );
-  };
   return (
     <header class="title-bar">
       <div class="title">
-        {naming ? <TitleField view={view} title={view.title.value} onDone={() => setNaming(false)} /> : <h1 dir="auto" onDblClick={() => setNaming(true)}>{title}</h1>}
+        {isNaming(view.id, "title")
+          ? <TitleField id={view.id} title={view.title.value} />
+          : <h1 dir="auto" onDblClick={() => (naming.value = { id: view.id, at: "title" })}>{title}</h1>}
         <p class="title-path">
           {view.compacting.value !== "" && <span class="title-state">compacting</span>}
           {view.running.value && <span class="title-state">{questionsOf(view.id).length > 0 ? "needs permission" : "replying"}</span>}
@@ -37,31 +22,9 @@ export function TitleBar({ view, children }: { view: SessionView; children?: Com
         </p>
       </div>
       <div class="title-actions">
-        <IconButton icon="edit" label="Rename session" disabled={!isOpen.value} onClick={() => setNaming(true)} />
-        {offers("_strata/session/fork") && <IconButton icon="fork" label="Fork session" disabled={!isOpen.value} onClick={fork} />}
-        <IconButton icon="download" label="Export session" disabled={!isOpen.value} onClick={() => void exportSession(view.id, title)} />
-        <IconButton icon="trash" label="Delete session" disabled={!isOpen.value} onClick={remove} />
+        {actionsOn(view.id, title, "title").map((a) => <IconButton key={a.label} icon={a.icon} label={a.label} disabled={a.disabled ?? false} onClick={a.run} />)}
         {children}
       </div>
     </header>
-  );
-}
-
-function TitleField({ view, title, onDone }: { view: SessionView; title: string; onDone: () => void }) {
-  const [text, setText] = useState(title);
-  const save = (): void => {
-    onDone();
-    if (text.trim() !== "" && text !== title) rename(view.id, text.trim()).catch(failed("Cannot rename the session"));
-  };
-  const keys = (event: TargetedKeyboardEvent<HTMLInputElement>): void => {
-    if (event.key === "Enter") save();
-    else if (event.key === "Escape") {
-      event.stopPropagation();
-      onDone();
-    }
-  };
-  return (
-    <input class="title-field" type="text" dir="auto" aria-label="Session title" autofocus value={text} ref={(e) => { if (e && document.activeElement !== e) { e.focus(); e.select(); } }}
-      onInput={(e) => setText(e.currentTarget.value)} onKeyDown={keys} onBlur={save} />
   );
 }

@@ -1,9 +1,9 @@
 import type { Block } from "@strata/client";
-import { useState } from "preact/hooks";
 import { base, plural } from "../text/format.ts";
 import { CopyButton } from "../ui/controls.tsx";
 import { Cut } from "../ui/cut.tsx";
 import { Icon } from "../ui/icons.tsx";
+import { useWhole } from "../ui/whole.ts";
 
 export function Files({ blocks }: { blocks: Block[] }) {
   return (
@@ -45,7 +45,7 @@ interface LabeledProps {
 
 /** A text with a label, monospace, at first the beginning of a long one. */
 export function Labeled({ text, label, bad = false, whole = false }: LabeledProps) {
-  const [all, setAll] = useState(whole);
+  const [all, setAll] = useWhole(whole);
   const hidden = whole ? 0 : text.length - SHOWN_TEXT;
   return (
     <div class={bad ? "result bad" : "result"}>

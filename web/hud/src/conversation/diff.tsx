@@ -1,7 +1,8 @@
-import { useMemo, useState } from "preact/hooks";
+import { useMemo } from "preact/hooks";
 import { count, plural } from "../text/format.ts";
 import { visible } from "../text/visible.ts";
 import { Cut } from "../ui/cut.tsx";
+import { useWhole } from "../ui/whole.ts";
 import { place } from "./calls.ts";
 import { rowsOfDiff, sizeOf, type DiffRow, type ShownDiff } from "./diffs.ts";
 
@@ -18,7 +19,7 @@ const states = { new: "New file", changed: "", deleted: "Deleted" } as const;
 
 /** The change of one file. */
 export function Diff({ diff, folder }: { diff: ShownDiff; folder: string }) {
-  const [all, setAll] = useState(false);
+  const [all, setAll] = useWhole();
   const rows = useMemo(() => rowsOfDiff(diff), [diff]);
   const { added, removed } = useMemo(() => sizeOf(rows), [rows]);
   const path = place({ path: diff.path }, folder);

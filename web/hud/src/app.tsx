@@ -2,6 +2,7 @@ import { useEffect, useState } from "preact/hooks";
 import { Conversation } from "./conversation/conversation.tsx";
 import { dialog } from "./dialogs.ts";
 import { shortcuts } from "./keys.ts";
+import { PRINT } from "./print/open.ts";
 import { opened, panelOf, panels } from "./panels.ts";
 import { Review } from "./review/dialog.tsx";
 import { go, route, sessionAddress } from "./routes.ts";
@@ -15,11 +16,16 @@ import { current, type SessionView } from "./store/session.ts";
 import { sessions } from "./store/sessions.ts";
 import { dismiss, toasts } from "./store/toasts.ts";
 import { Dialog, Empty, IconButton, Progress } from "./ui/controls.tsx";
+import { later } from "./ui/later.tsx";
 import { enterSends } from "./ui/sending.ts";
+
+const PrintPage = later(() => import("./print/page.tsx").then((m) => m.PrintPage));
 
 /** The whole page: the list of sessions, the open page, and the inspector. */
 export function App() {
   if (refusal.value !== "") return <Refused />;
+  const here = route.value;
+  if (here.page === "session" && here.tab === PRINT && current.value) return <PrintPage key={here.id} view={current.value} />;
   return (
     <div class="app">
       <a class="skip" href="#main" onClick={(e) => { e.preventDefault(); document.getElementById("main")?.focus(); }}>Skip to content</a>

@@ -1,6 +1,7 @@
 import { dialog } from "./dialogs.ts";
 import { find } from "./find/open.ts";
 import { panelOf, panels } from "./panels.ts";
+import { print } from "./print/open.ts";
 import { go, route, sessionAddress } from "./routes.ts";
 import { lineKeys, sendKeys } from "./ui/sending.ts";
 
@@ -9,6 +10,7 @@ export const shortcuts = (): readonly { keys: string[]; action: string }[] => [
   { keys: ["/"], action: "Search sessions and messages" },
   { keys: ["Ctrl", "F"], action: "Find in the session; pressed again, the browser’s own search" },
   { keys: ["F3"], action: "Next match while finding; with Shift the previous one" },
+  { keys: ["Ctrl", "P"], action: "Print all messages of the session" },
   { keys: ["n"], action: "Create session" },
   { keys: ["c"], action: "Focus the prompt" },
   { keys: ["a"], action: "Focus the answers to a permission request" },
@@ -48,6 +50,7 @@ function chord(event: KeyboardEvent): void {
 /** The action of each key with Ctrl or Cmd; false if the browser's own applies. */
 const chords: Record<string, () => void | false> = {
   f: find,
+  p: print,
 };
 
 /** The action of each key; false if the action does not apply. */

@@ -68,7 +68,7 @@ function rowBody(row: Exclude<Row, { kind: "summary" }>, view: SessionView, togg
   }
 }
 
-const endings: Record<string, string> = {
+export const endings: Record<string, string> = {
   cancelled: "Stopped. Partial reply saved.",
   interrupted: "The server stopped during this reply. Partial reply saved.",
   failed: "The provider failed during this reply. Partial reply saved.",
@@ -78,7 +78,7 @@ const endings: Record<string, string> = {
 
 const roles = { user: "You", assistant: "Reply", tool: "Tool" } as const;
 
-function author(entry: Entry): string {
+export function author(entry: Entry): string {
   const { role, model } = entry.message;
   return role === "assistant" && model ? base(model) : roles[role];
 }

@@ -1,3 +1,4 @@
+import "../app.tsx"; // the build then keeps the first load in one file
 import type { TargetedKeyboardEvent } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Row } from "../conversation/rows.ts";

@@ -12,8 +12,10 @@ import { Icon, Logo } from "../ui/icons.tsx";
 import { VirtualList } from "../ui/virtual-list.tsx";
 import { FailedServers } from "../server/mcp.tsx";
 import { SearchField } from "./search-field.tsx";
-import { SearchResults } from "./search-results.tsx";
 import { dialog } from "../dialogs.ts";
+import { later } from "../ui/later.tsx";
+
+const SearchResults = later(() => import("./search-results.tsx").then((m) => m.SearchResults));
 
 /** Collapsed folders. */
 const collapsed = signal<ReadonlySet<string>>(new Set());

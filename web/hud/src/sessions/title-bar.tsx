@@ -9,6 +9,8 @@ import { failed, toast } from "../store/toasts.ts";
 import { exportSession } from "../store/transfer.ts";
 import { IconButton } from "../ui/controls.tsx";
 import { Cut } from "../ui/cut.tsx";
+import { Icon } from "../ui/icons.tsx";
+import { PRINT } from "../print/open.ts";
 
 /** The title of the open session, editable in place, and the actions on the session. */
 export function TitleBar({ view }: { view: SessionView }) {
@@ -36,9 +38,11 @@ export function TitleBar({ view }: { view: SessionView }) {
           <bdi class="cut" title={view.cwd.value}><Cut text={view.cwd.value} /></bdi>
         </p>
       </div>
+      <p class="print-hint">Only the messages on screen are printed. Press Ctrl+P in the page, or open the print view, to print all of them.</p>
       <div class="title-actions">
         <IconButton icon="edit" label="Rename session" disabled={!isOpen.value} onClick={() => setNaming(true)} />
         {offers("_strata/session/fork") && <IconButton icon="fork" label="Fork session" disabled={!isOpen.value} onClick={fork} />}
+        <a class="icon-button" href={sessionAddress(view.id, PRINT)} aria-label="Print view" title="Print view (Ctrl+P)"><Icon name="print" /></a>
         <IconButton icon="download" label="Export session" disabled={!isOpen.value} onClick={() => void exportSession(view.id, title)} />
         <IconButton icon="trash" label="Delete session" disabled={!isOpen.value} onClick={remove} />
       </div>

@@ -3,8 +3,11 @@ import { rangesIn } from "./text.ts";
 
 /** Maximum number of matches that are marked at the same time. */
 const MAX_MARKS = 2000;
-/** Maximum number of frames to wait for a row. */
+/** Maximum number of frames to wait for a row, and the number during which a match has to stay in view. */
 const MAX_FRAMES = 240;
+const STABLE_FRAMES = 6;
+/** Pixels at the top of the list that the find bar covers. */
+const BAR = 64;
 
 /**
  * Marks marks the matches in view with the browser's highlights, which leave the document as it is. It follows the rows that
@@ -60,23 +63,30 @@ export class Marks {
     return row && this.here ? rangesIn(row, this.phrase).at(this.here.nth) : undefined;
   }
 
-  /** bring scrolls to the present match when its row is drawn. A match that is not shown, as in an address, leaves its row in view. */
-  bring(frames = MAX_FRAMES): void {
+  /**
+   * bring scrolls to the present match when its row is drawn, until it stays in view: rows around it are measured meanwhile. A
+   * match that is not shown, as in the address of a link, leaves its row in view.
+   */
+  bring(frames = MAX_FRAMES, stable = 0): void {
     const wanted = this.here;
     const range = this.present();
-    if (range) scrollTo(range, this.list);
-    else if (frames > 0 && wanted) requestAnimationFrame(() => this.here === wanted && this.bring(frames - 1));
+    const rests = range !== undefined && !scrollTo(range, this.list);
+    if (frames === 0 || !wanted || (rests && stable === STABLE_FRAMES)) return;
+    requestAnimationFrame(() => this.here === wanted && this.bring(frames - 1, rests ? stable + 1 : 0));
   }
 }
 
-/** scrollTo scrolls the elements around a range, up to the list, so that it is in view. */
-function scrollTo(range: Range, list: Element): void {
+/** scrollTo scrolls the elements around a range, up to the list, so that it is in view. It reports whether that was needed. */
+function scrollTo(range: Range, list: Element): boolean {
+  let moved = false;
   for (let e = range.startContainer.parentElement; e; e = e.parentElement) {
-    const [at, box] = [range.getBoundingClientRect(), e.getBoundingClientRect()];
+    const [at, box, from] = [range.getBoundingClientRect(), e.getBoundingClientRect(), [e.scrollTop, e.scrollLeft]];
     if (e === list || /auto|scroll/.test(getComputedStyle(e).overflow)) {
-      if (at.top < box.top + 40 || at.bottom > box.bottom - 40) e.scrollTop += at.top - box.top - box.height / 3;
+      if (at.top < box.top + BAR || at.bottom > box.bottom - 16) e.scrollTop += at.top - box.top - box.height / 3;
       if (at.left < box.left || at.right > box.right) e.scrollLeft += at.left - box.left - box.width / 3;
     }
-    if (e === list) return;
+    moved ||= e.scrollTop !== from[0] || e.scrollLeft !== from[1];
+    if (e === list) break;
   }
+  return moved;
 }

@@ -142,3 +142,61 @@ func TestH19FindFollowsTheSession(t *testing.T) {
 	p.input("#find", "")
 	p.Equals(`document.querySelector(".find-state").textContent`, "")
 }
+
+// A match within folded steps of a turn, and one in messages outside the view, are unfolded.
+func TestH19FindUnfoldsStepsAndHiddenMessages(t *testing.T) {
+	a := newActing(t, map[string]string{"a.txt": "a"})
+	a.call("_strata/history/append", map[string]any{"messages": []any{map[string]any{"role": "user", "content": "A cleared needle"}}})
+	a.call("_strata/history/clear", map[string]any{})
+	turn := a.editor.Start(a.session, strings.Repeat("call list_files\n", 5)+"call read_file {\"path\":\"a.txt\"}\n---\nsay Read.")
+	a.respond(a.asked(1)["a.txt"], "the needle in a file")
+	if _, err := turn.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	p := a.open()
+	p.WaitText(".steps", "6 calls")
+	p.Wait(`document.querySelector(".folded-line")`)
+	p.Click("#prompt")
+	p.chord("f")
+	p.Wait(`document.activeElement.id === "find"`)
+	p.Type("needle")
+	for n, want := range []string{"A cleared needle", "the needle in a file"} {
+		p.WaitText(".find-state", fmt.Sprintf("%d of 2", n+1))
+		p.Wait(inView + ` === "needle"`)
+		p.Wait(`CSS.highlights.get("found-here").values().next().value.startContainer.data.includes(` + quote(want) + `)`)
+		p.Type(kb.Enter)
+	}
+}
+
+// The matches of a long session are loaded in pages, and the page stays small wherever they are.
+func TestH19FindInALongSession(t *testing.T) {
+	w := NewWorld(t)
+	e := w.Editor(t)
+	sid := e.NewSession(w.Home.Project)
+	fill(t, e, sid, 2100)
+	p := Open(t, w.Server)
+	p.Session(sid)
+	p.WaitText(".transcript", "word2099")
+	p.Click("#prompt")
+	p.chord("f")
+	p.Wait(`document.activeElement.id === "find"`)
+	p.Type("of many")
+	p.Wait(`/of 2,100$/.test(document.querySelector(".find-state").textContent)`)
+	p.input("#find", "word0000 of")
+	p.WaitText(".find-state", "1 of 1")
+	p.input("#find", " of many")
+	p.WaitText(".find-state", "1 of 2,100")
+	for _, step := range []struct{ key, state, word string }{{"shift", "2,100 of 2,100", "word2099"}, {"", "1 of 2,100", "word0000"}, {"", "2 of 2,100", "word0001"}} {
+		if step.key == "shift" {
+			p.shift(kb.Enter)
+		} else {
+			p.Type(kb.Enter)
+		}
+		p.WaitText(".find-state", step.state)
+		p.Wait(inView + ` === " of many"`)
+		p.Wait(`CSS.highlights.get("found-here").values().next().value.startContainer.data.includes(` + quote(step.word) + `)`)
+		if n := elements(p); n > maxElements {
+			t.Errorf("the page has %d elements", n)
+		}
+	}
+}

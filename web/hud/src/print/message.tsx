@@ -26,7 +26,7 @@ export function PrintedMessage({ entry, continued, results, folder }: PrintedMes
   return (
     <article class={`printed ${message.role}`}>
       {!continued && (
-        <header class="printed-head">
+        <header class="hit-head">
           <span class="who">{author(entry)}</span>
           {!message.inView && <span class="mark">{visibilities[message.view?.state ?? ""] ?? "Not in view"}</span>}
           <time dateTime={message.at}>{fully(message.at)}</time>
@@ -67,5 +67,5 @@ function PrintedBlock({ block, entry, results, folder }: { block: Block; entry: 
 }
 
 function PrintedText({ text }: { text: string }) {
-  return <>{segments(text).map((s, i) => (s.kind === "markdown" ? <Markdown key={i} text={s.text} /> : <pre key={i} class="printed-code"><code>{s.text}</code></pre>))}</>;
+  return <>{segments(text).map((s, i) => (s.kind === "markdown" ? <Markdown key={i} text={s.text} /> : <div key={i} class="prose"><pre><code>{s.text}</code></pre></div>))}</>;
 }

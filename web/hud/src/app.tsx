@@ -2,6 +2,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { Conversation } from "./conversation/conversation.tsx";
 import { dialog } from "./dialogs.ts";
 import { shortcuts, toggleInspector } from "./keys.ts";
+import { PRINT } from "./print/open.ts";
 import { opened, panelOf, panels } from "./panels.ts";
 import { Review } from "./review/dialog.tsx";
 import { RequestPage } from "./requests/lazy.tsx";
@@ -29,11 +30,14 @@ const Overview = later(() => import("./overview/page.tsx").then((m) => m.Overvie
 const NewSession = later(() => import("./sessions/parts.ts").then((m) => m.NewSession));
 const Bin = later(() => import("./sessions/parts.ts").then((m) => m.Bin));
 const ConnectPage = later(() => import("./sessions/parts.ts").then((m) => m.ConnectPage));
+const PrintPage = later(() => import("./print/page.tsx").then((m) => m.PrintPage));
 
 /** The whole page: the list of sessions, the open page, and the inspector. */
 export function App() {
   const narrow = useMedia(NARROW);
   if (refusal.value !== "") return <Refused />;
+  const here = route.value;
+  if (here.page === "session" && here.tab === PRINT && current.value) return <PrintPage key={here.id} view={current.value} />;
   const beside = !narrow && !sidebar.hidden.value;
   return (
     <div class={beside ? "app" : "app bare"} style={widthOf("--sidebar", sidebar)}>

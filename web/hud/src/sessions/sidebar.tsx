@@ -18,9 +18,11 @@ import { Cut } from "../ui/cut.tsx";
 import { SessionLine } from "./row.tsx";
 import { SearchField } from "./search-field.tsx";
 import { hideSessions } from "./sessions-pane.tsx";
-import { SearchResults } from "./search-results.tsx";
 import { useSteady } from "./steady.ts";
 import { dialog } from "../dialogs.ts";
+import { later } from "../ui/later.tsx";
+
+const SearchResults = later(() => import("./search-results.tsx").then((m) => m.SearchResults));
 
 /** Collapsed folders. */
 const collapsed = signal<ReadonlySet<string>>(new Set());

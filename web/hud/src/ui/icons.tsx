@@ -4,6 +4,8 @@ const paths = {
   search: "M7 11.5a4.5 4.5 0 1 0 0-9 4.5 4.5 0 0 0 0 9zM10.5 10.5 14 14",
   chevron: "m6 4 4 4-4 4",
   down: "m4 6 4 4 4-4",
+  up: "m4 10 4-4 4 4",
+  print: "M4.5 6V2.5h7V6M4.5 11h-2V6h11v5h-2M4.5 9.500h7v4h-7z",
   close: "m4 4 8 8M12 4l-8 8",
   copy: "M5.5 5.5v-3h8v8h-3M2.5 5.5h8v8h-8z",
   check: "m3 8.5 3.5 3.5L13 4.5",

@@ -318,6 +318,7 @@ type Change struct {
 	Messages []Message
 	Edits    []Edit
 	Calls    []Call
+	Requests []Request // of Calls; they must not be modified afterwards
 
 	PutFiles    []File
 	DropFiles   []string      // paths

@@ -29,12 +29,12 @@ import (
 // A file change with the id of a stored one replaces its state, its content afterwards, its mode and RestoredBy; the error is
 // ErrDuplicate if it differs in anything else. Its contents are kept as images if they are in FileImages or stored already,
 // by any session. A session has images of at most MaxFileImageBytes: those whose newest change is the oldest are deleted
-// first.
+// first. A request that is too large to be kept is not stored; that is no error.
 func (s *Store) Commit(ctx context.Context, ch history.Change) error {
 	_, since := s.messages.Lookup(nil, nil)
 	p, err := prepare(&ch)
 	if err == nil {
-		p.images = s.opt.imageBytes
+		p.images, p.requests = s.opt.imageBytes, s.bases.Rows(ch.Session, ch.Requests)
 		err = s.write(ctx, "commit", kinds(&ch), p.write)
 	}
 	if errors.Is(err, errAgain) {
@@ -43,6 +43,7 @@ func (s *Store) Commit(ctx context.Context, ch history.Change) error {
 	if err != nil {
 		return fmt.Errorf("store change of session %s: %w", ch.Session, err)
 	}
+	s.bases.Keep(p.Session, p.requests)
 	if len(p.gone) > 0 {
 		s.blobs.Drop(p.gone)
 	}
@@ -106,7 +107,7 @@ func encodeAll[R, T any](rows *[]R, records []T, encode func(T) (R, error)) erro
 // apply writes the parts of the change, referenced rows first.
 func (p *prepared) apply(tx *writeTx) error {
 	for _, part := range []func(*writeTx) error{
-		p.session, p.begin, p.insertMessages, p.insertEdits, p.dropPartials, p.partial, p.end, p.insertCalls,
+		p.session, p.begin, p.insertMessages, p.insertEdits, p.dropPartials, p.partial, p.end, p.insertCalls, p.insertRequests,
 		p.putFiles, p.putDocuments, p.putCheckpoints, p.putCompaction, p.layout, p.putBlobs, p.putFileChanges, p.calibration,
 	} {
 		if err := part(tx); err != nil {

@@ -223,6 +223,7 @@ func changeOfEverything() history.Change {
 	ch.PutDocuments, ch.DropDocuments = []history.Document{document("rules", "new")}, []string{"old"}
 	put := putFileChanges("sess_a", editFile(1, "old", "new"))
 	ch.PutFileChanges, ch.FileImages = put.PutFileChanges, put.FileImages
+	ch.Requests = sendRequest("sess_a", 1, epoch).Requests
 	ch.KeepBlobs = []string{ch.Blobs[0].Hash} // drops the blob of the first turn
 	return ch
 }

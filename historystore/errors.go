@@ -5,6 +5,7 @@ import (
 
 	"strata/historystore/database"
 	"strata/historystore/lock"
+	"strata/historystore/requests"
 )
 
 // The errors of a Store, wrapped with their subject. In addition, methods return history.ErrNotFound.
@@ -33,6 +34,9 @@ var (
 
 	// ErrCursor means that a cursor is malformed or belongs to another list.
 	ErrCursor = errors.New("invalid cursor")
+
+	// ErrRequest means that a kept request is damaged. The others are not.
+	ErrRequest = requests.ErrBody
 
 	// ErrClosed means that the store was closed.
 	ErrClosed error = database.Refusal("store is closed")

@@ -1,6 +1,9 @@
 package historystore
 
-import "strata/history"
+import (
+	"strata/history"
+	"strata/historystore/requests"
+)
 
 // prepared is an encoded change, ready for the writer.
 type prepared struct {
@@ -8,6 +11,7 @@ type prepared struct {
 	messages  []messageRow
 	edits     []string // bodies of Edits
 	documents []string // bodies of PutDocuments
+	requests  []requests.Row
 	gone      []string // hashes of the blobs that apply deleted
 	images    int64    // maximum size of the session's images, in bytes
 }

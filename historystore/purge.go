@@ -75,7 +75,7 @@ func (s *Store) purgeContent(ctx context.Context, id string) error {
 	if err := s.repeat(ctx, func(tx *writeTx) (bool, error) { return purgeSomeMessages(tx, id) }); err != nil {
 		return err
 	}
-	for _, table := range []string{"head_block", "partial", "turn", "edit", "checkpoint", "compaction", "usage", "spending", "file", "file_change", "document", "layout", "layout_row"} {
+	for _, table := range []string{"head_block", "partial", "turn", "edit", "checkpoint", "compaction", "request", "usage", "spending", "file", "file_change", "document", "layout", "layout_row"} {
 		if err := s.repeat(ctx, func(tx *writeTx) (bool, error) { return purgeSomeRows(tx, table, id) }); err != nil {
 			return err
 		}

@@ -13,6 +13,7 @@ import (
 	"strata/historystore/cache"
 	"strata/historystore/database"
 	"strata/historystore/lock"
+	"strata/historystore/requests"
 )
 
 // MaxFileImageBytes is the maximum size of the images of a session's changed files.
@@ -92,6 +93,7 @@ type Store struct {
 	writer   *writer
 	messages *cache.Cache[messageKey, history.Message]
 	blobs    *cache.Cache[string, []byte] // by hash
+	bases    requests.Bases
 
 	closing context.Context    // ends with the store
 	end     context.CancelFunc // ends closing

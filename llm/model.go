@@ -61,6 +61,15 @@ type Price struct {
 // Result.Cost knows better.
 func (m Model) Cost(u history.Usage) float64 { return m.cost(u, 0) }
 
+// InputCost is the price of the input of a call. long says that its cache writes live for an hour.
+func (m Model) InputCost(u history.Usage, long bool) float64 {
+	u.Output = 0
+	if long {
+		return m.cost(u, u.CacheWrite)
+	}
+	return m.cost(u, 0)
+}
+
 // cost is like Cost; long is the part of u.CacheWrite that lives for an hour.
 func (m Model) cost(u history.Usage, long int) float64 {
 	long = min(long, u.CacheWrite)

@@ -1,11 +1,14 @@
 package server
 
 import (
+	"context"
+
 	"strata/history"
 	"strata/rpc"
 	"strata/server/wire"
 	"strata/session"
 	"strata/session/assembly"
+	"strata/session/cachetime"
 )
 
 // assemble builds a request for a client that calls a model itself.
@@ -36,6 +39,16 @@ func countTokens(p *peer, r *rpc.Request, params wire.CountParams, messages []hi
 
 func report(s *session.Session, params wire.ReportParams, reply func(assembly.Report, error)) {
 	s.Accounts().Report(params.Columns, reply)
+}
+
+// cacheTime tells how long the provider's cache keeps what the next request reads, and what that costs.
+func cacheTime(p *peer, r *rpc.Request, params wire.SessionParams) {
+	p.withSession(r, params.SessionID, func(s *session.Session) {
+		s.Accounts().Cache(func(ctx context.Context) ([]history.Call, error) {
+			calls, _, err := p.store.NewestCalls(ctx, params.SessionID, "", cachetime.MaxCalls)
+			return calls, err
+		}, responder[cachetime.Outlook](r, s, nil))
+	})
 }
 
 func budget(s *session.Session, reply func(assembly.Budget, error)) { s.Accounts().Budget(reply) }

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"time"
 
+	"strata/historystore"
 	"strata/rpc"
 	"strata/server/access"
 	"strata/server/budgets"
@@ -47,8 +48,11 @@ type Options struct {
 	Secrets []string // patterns of files that need an explicit allow; default: the built-in ones
 
 	Retention  time.Duration // of deleted sessions
+	RequestAge time.Duration // of the kept requests of calls; default: 30 days
 	IdleUnload time.Duration // idle time before a session without subscribers is unloaded
 	ExitIdle   time.Duration // idle time without connections before the server exits; default: never
+
+	RequestBytes int64 // maximum total size of the kept requests; default: 64 MiB
 
 	Connections int   // maximum
 	Requests    int   // maximum in flight on each connection
@@ -122,6 +126,8 @@ func (system) Ready(Ready)    {}
 func (o Options) withDefaults() Options {
 	o.Listen = cmp.Or(o.Listen, "127.0.0.1:7717")
 	o.Retention = cmp.Or(o.Retention, DefaultRetention)
+	o.RequestAge = cmp.Or(o.RequestAge, historystore.RequestRetention)
+	o.RequestBytes = cmp.Or(o.RequestBytes, historystore.MaxRequestBytes)
 	o.IdleUnload = cmp.Or(o.IdleUnload, DefaultIdleUnload)
 	o.Connections = cmp.Or(o.Connections, DefaultConnections)
 	o.Memory = cmp.Or(o.Memory, DefaultSessions)

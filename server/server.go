@@ -158,7 +158,7 @@ func housekeeping(opt Options) time.Duration {
 	return max(every, 10*time.Millisecond)
 }
 
-// purge deletes sessions deleted before a time, and outlines that nobody has used for long.
+// purge deletes sessions deleted before a time, outlines that nobody has used for long, and old requests.
 func (s *Server) purge(ctx context.Context, before time.Time) {
 	switch n, err := s.store.Purge(ctx, before); {
 	case err != nil && ctx.Err() == nil:
@@ -172,5 +172,12 @@ func (s *Server) purge(ctx context.Context, before time.Time) {
 		s.Log.Warn("unused outlines not purged", slog.Any("error", err))
 	case n > 0:
 		s.Log.Info("unused outlines purged", slog.Int("outlines", n))
+	}
+	n, err = historystore.RequestsOf(s.store).Purge(ctx, s.now().Add(-s.RequestAge), s.RequestBytes)
+	switch {
+	case err != nil && ctx.Err() == nil:
+		s.Log.Warn("old requests not purged", slog.Any("error", err))
+	case n > 0:
+		s.Log.Debug("old requests purged", slog.Int("requests", n))
 	}
 }

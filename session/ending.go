@@ -88,7 +88,16 @@ func (t *turns) take(of *turn, out *outcome, status history.MessageStatus, at ti
 		}
 		got.change.Messages = []history.Message{*got.reply}
 	}
+	got.change.Requests = of.built.KeptFor(got.change.Calls, got.replyID(), t.context.LastSeq())
 	return got
+}
+
+// replyID returns the id of the message, empty for none.
+func (t *taken) replyID() string {
+	if t.reply == nil {
+		return ""
+	}
+	return t.reply.ID
 }
 
 // settleCalls adds the results of calls whose results are not stored, so that no request ever has a call without one.

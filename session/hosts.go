@@ -133,6 +133,8 @@ func (h accountsHost) Spent() (history.Totals, history.Call) {
 	return h.context.Totals(), h.context.Last
 }
 
+func (h accountsHost) Edits() []history.Edit { return h.context.Log.Edits() }
+
 func (h accountsHost) Title() string { return h.choices.Record.Title }
 
 // requestsHost is a session as its requests see it.

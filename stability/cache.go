@@ -53,8 +53,9 @@ func (p *Plan) expect(c *Cache, pause time.Duration) {
 	p.automatic = c.Automatic
 	sums := sums(p.Entries)
 	if c.Automatic {
-		if !c.Cold && pause <= longLife {
+		if !c.Cold && pause <= LongLife {
 			p.Expect = sums[p.Kept]
+			p.until = p.at.Add(LongLife - pause)
 		}
 		return
 	}
@@ -67,4 +68,32 @@ func (p *Plan) expect(c *Cache, pause time.Duration) {
 			p.ExpectBlocks = blocks(p.Entries[:n])
 		}
 	}
+	if u, ok := c.Mirror.lastUse(p.hit, p.at); ok && p.Expect > 0 {
+		p.life = u.life
+		p.until = u.at.Add(u.life)
+	}
+}
+
+// WarmUntil returns when the provider forgets the expected read unless it is used before, zero if nothing is expected, and the
+// lifetime of what is read: if nothing is, of what the request writes.
+func (p *Plan) WarmUntil() (until time.Time, life time.Duration) {
+	switch {
+	case p.life > 0:
+		return p.until, p.life
+	case p.automatic:
+		return p.until, LongLife
+	}
+	return p.until, lifetime(p.Long)
+}
+
+// Cached returns the tokens that are expected to be read from the cache, and those up to the last mark: what is not read of
+// these is written. A provider that caches automatically tells of no writes.
+func (p *Plan) Cached() (read, marked int) {
+	sum := 0
+	for i := range p.Entries {
+		if sum += p.Entries[i].Tokens; p.Entries[i].Mark {
+			marked = sum
+		}
+	}
+	return p.Expect, marked
 }

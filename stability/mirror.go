@@ -8,8 +8,8 @@ import (
 
 // The lifetimes of a cached prefix, counted from its last use.
 const (
-	shortLife = 5 * time.Minute
-	longLife  = time.Hour
+	ShortLife = 5 * time.Minute
+	LongLife  = time.Hour
 )
 
 // mirrorBound is the maximum number of prefixes in a mirror; those unused for longest are evicted first.
@@ -61,9 +61,9 @@ func (m *Mirror) Answered(p *Plan, u Usage) {
 
 func lifetime(long bool) time.Duration {
 	if long {
-		return longLife
+		return LongLife
 	}
-	return shortLife
+	return ShortLife
 }
 
 // forget removes the prefixes of p that are longer than the read, if less was read than expected.

@@ -49,14 +49,14 @@ func TestMirrorTimeNeverGoesBack(t *testing.T) {
 	m := NewMirror()
 	var p prefix
 	start := time.Unix(1_700_000_000, 0)
-	m.put(p, use{start, shortLife}, start)
+	m.put(p, use{start, ShortLife}, start)
 	for _, step := range []struct {
 		at, want time.Duration
 	}{{2 * time.Minute, 2 * time.Minute}, {time.Minute, 2 * time.Minute}, {3 * time.Minute, 3 * time.Minute}, {-time.Hour, 3 * time.Minute}} {
 		if !m.refresh(p, start.Add(step.at)) {
 			t.Errorf("a use after %v: not cached", step.at)
 		}
-		if u, ok := m.lastUse(p, start.Add(step.want)); !ok || !u.at.Equal(start.Add(step.want)) || u.life != shortLife {
+		if u, ok := m.lastUse(p, start.Add(step.want)); !ok || !u.at.Equal(start.Add(step.want)) || u.life != ShortLife {
 			t.Errorf("after a use after %v the last one is %v after the start, want %v", step.at, u.at.Sub(start), step.want)
 		}
 	}

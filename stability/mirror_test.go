@@ -136,7 +136,7 @@ func TestMirrorIsBounded(t *testing.T) {
 		return p
 	}
 	for i := range 3 * mirrorBound {
-		m.learn(name(i), use{start.Add(time.Duration(i)), shortLife})
+		m.learn(name(i), use{start.Add(time.Duration(i)), ShortLife})
 		if len(m.used) > mirrorBound {
 			t.Fatalf("%d prefixes", len(m.used))
 		}
@@ -144,9 +144,9 @@ func TestMirrorIsBounded(t *testing.T) {
 	if !m.holds(name(3*mirrorBound-1), start) || m.holds(name(0), start) {
 		t.Error("the prefixes unused for longest must be evicted first")
 	}
-	m.learn(name(-1), use{start.Add(time.Hour), shortLife})
-	m.learn(name(-1), use{start, longLife})
-	if u, _ := m.lastUse(name(-1), start); u.life != shortLife {
+	m.learn(name(-1), use{start.Add(time.Hour), ShortLife})
+	m.learn(name(-1), use{start, LongLife})
+	if u, _ := m.lastUse(name(-1), start); u.life != ShortLife {
 		t.Error("an older use replaces a newer one")
 	}
 }

@@ -17,6 +17,8 @@ type Plan struct {
 	Long bool // the marks have a lifetime of an hour
 
 	at        time.Time
+	until     time.Time     // when the expected read is forgotten; zero if nothing is expected
+	life      time.Duration // of the expected read; 0: not known
 	automatic bool
 	hit       prefix    // of the expected read
 	after     *progress // of the tracker that made the plan

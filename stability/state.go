@@ -71,7 +71,7 @@ func (t *Tracker) State(m *Mirror) (Stored, error) {
 	entries := t.layout.sent()
 	for i := range entries {
 		if u, ok := m.lastUse(entries[i].prefix, t.progress.last); ok {
-			s.Cached = append(s.Cached, cachedPrefix{i + 1, u.at.UnixNano(), u.life == longLife})
+			s.Cached = append(s.Cached, cachedPrefix{i + 1, u.at.UnixNano(), u.life == LongLife})
 		}
 	}
 	head, err := json.Marshal(s)

@@ -122,7 +122,7 @@ func (t *Tracker) wantsLong(now time.Time) bool {
 		return t.progress.long
 	}
 	pause := now.Sub(t.progress.last)
-	return pause > shortLife && pause <= longLife
+	return pause > ShortLife && pause <= LongLife
 }
 
 // Commit makes p the new state after its request got a reply.

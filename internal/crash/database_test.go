@@ -203,6 +203,10 @@ func (w *world) whole(db *sql.DB, session string) {
 	none("results without a step", `SELECT id FROM message r WHERE session = ? AND turn <> '' AND role = 'tool' AND 1 IS NOT
 		(SELECT has_calls FROM message m WHERE m.session = r.session AND m.turn = r.turn AND m.seq < r.seq AND role <> 'tool' ORDER BY seq DESC LIMIT 1)`)
 	none("a step with two calls of its model", `SELECT turn, step FROM usage WHERE session = ? AND step > 0 GROUP BY turn, step HAVING count(*) > 1`)
+	none("a request without its call", "SELECT call FROM request r WHERE session = ? AND NOT EXISTS (SELECT 1 FROM usage WHERE session = r.session AND id = r.call)")
+	none("a call that ended without its request", `SELECT id FROM usage u WHERE session = ? AND purpose = 'turn' AND status = 'complete'
+		AND NOT EXISTS (SELECT 1 FROM request WHERE session = u.session AND call = u.id)`)
+	none("a difference to no request", "SELECT call FROM request r WHERE session = ? AND base <> 0 AND NOT EXISTS (SELECT 1 FROM request WHERE rowid = r.base AND base = 0)")
 	none("a turn with another usage than its steps", `SELECT id, status, input, output FROM turn t WHERE session = ? AND (input, output) <>
 		(SELECT coalesce(sum(input), 0), coalesce(sum(output), 0) FROM usage u WHERE u.session = t.session AND u.turn = t.id AND purpose = 'turn')`)
 	none("another count than messages", `SELECT messages FROM session s WHERE id = ? AND messages <> (SELECT count(*) FROM message WHERE session = s.id)`)

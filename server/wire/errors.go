@@ -114,6 +114,7 @@ var errorTable = []func(error) *rpc.Error{
 	summaryError,
 	is(compaction.ErrQueueFull, CodeBusy, compaction.ErrQueueFull.Error()),
 	is(history.ErrNotFound, CodeNotFound, "not found"),
+	is(historystore.ErrRequest, CodeStorage, historystore.ErrRequest.Error()),
 	is(historystore.ErrCursor, rpc.CodeInvalidParams, errCursor().Message),
 	is(session.ErrInterrupted, CodeProvider, session.ErrInterrupted.Error()),
 	is(session.ErrUnsaved, CodeStorage, session.ErrUnsaved.Error()),

@@ -4,12 +4,14 @@
 package accounts
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
 
 	"strata/history"
 	"strata/session/assembly"
+	"strata/session/cachetime"
 	"strata/session/compacting"
 	"strata/session/content"
 	"strata/session/events"
@@ -23,6 +25,8 @@ type Host interface {
 	Next() (assembly.State, compacting.Rules)
 	// Spent returns the sums over the session's calls of the model, and the newest one.
 	Spent() (history.Totals, history.Call)
+	// Edits returns the edits of the view, oldest first.
+	Edits() []history.Edit
 	// Title returns the session's title.
 	Title() string
 }
@@ -89,6 +93,25 @@ func (a *Accounts) Breakdown(reply func(assembly.Breakdown, error)) {
 		a.build(func(n *next) { reply(n.Breakdown(&n.built, totals, &last), nil) },
 			func(err error) { reply(assembly.Breakdown{}, err) })
 	})
+}
+
+// Cache tells how long the provider's cache keeps what the next request would read, and what that request costs. newest
+// returns the newest calls of the session, oldest first.
+func (a *Accounts) Cache(newest func(context.Context) ([]history.Call, error), reply func(cachetime.Outlook, error)) {
+	mailbox.Ask(a.mailbox, reply, func() {
+		edits := a.host.Edits()
+		a.build(func(n *next) { reply(n.outlook(a.mailbox.Context(), newest, edits)) },
+			func(err error) { reply(cachetime.Outlook{}, err) })
+	})
+}
+
+// outlook returns the outlook for the request.
+func (n *next) outlook(ctx context.Context, newest func(context.Context) ([]history.Call, error), edits []history.Edit) (cachetime.Outlook, error) {
+	calls, err := newest(ctx)
+	if err != nil {
+		return cachetime.Outlook{}, err
+	}
+	return cachetime.Of(ctx, &n.State, &n.built, calls, edits)
 }
 
 // Report tells as text what the next request would contain, for a terminal with so many columns; 0: unknown.

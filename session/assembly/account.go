@@ -1,7 +1,6 @@
 package assembly
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 
@@ -138,7 +137,7 @@ func (s *State) Breakdown(b *Built, totals history.Totals, last *history.Call) B
 	d := Breakdown{
 		Model: s.Model.Name, Used: b.Counted, Size: s.Model.Window, Overhead: b.Categories[fit.CategoryOverhead],
 		Categories: categoriesOf(b), Shares: s.shares(b), Tiers: tiersOf(b.Plan), Changes: TierChanges(b.Plan), Cache: cacheFigures(last), Totals: totals,
-		Omitted: b.Omitted, Layout: cmp.Or(s.Layout.options.Layout, stability.LayoutLog), Cut: string(b.Plan.Cut), Dead: b.Plan.Dead, Index: b.Index,
+		Omitted: b.Omitted, Layout: b.Layout, Cut: string(b.Plan.Cut), Dead: b.Plan.Dead, Index: b.Index,
 	}
 	if d.Omitted == nil {
 		d.Omitted = []fit.Omitted{}

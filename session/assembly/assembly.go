@@ -134,6 +134,7 @@ type Built struct {
 	Categories map[string]int    // adds up to Counted
 	Documents  map[string]int    // tokens by name
 	Phase      string
+	Layout     string        // name of the layout
 	Changes    fit.Changes   // that the session has to store for the request to fit
 	Omitted    []fit.Omitted // everything that the request omits, and why
 	Unanswered int           // tool calls for which the request says that they have no result

@@ -1,6 +1,7 @@
 package assembly
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -67,6 +68,9 @@ func NewLayout(options stability.Options, stored history.Layout, mirror func(cac
 	return l, nil
 }
 
+// name returns the name of the kind of layout.
+func (l *Layout) name() string { return cmp.Or(l.options.Layout, stability.LayoutLog) }
+
 // plan lays out a request that goes to the cache with the given name.
 func (l *Layout) plan(req stability.Request, cache string) (*stability.Plan, error) {
 	l.mu.RLock()
@@ -74,6 +78,9 @@ func (l *Layout) plan(req stability.Request, cache string) (*stability.Plan, err
 	req.Cache.Cold = l.cache != cache
 	return l.tracker.Plan(req)
 }
+
+// Lifetime returns the setting of the lifetime of cached prefixes.
+func (l *Layout) Lifetime() string { return l.options.Lifetime }
 
 // entries returns the entries of the request answered last; they must not be changed.
 func (l *Layout) entries() []stability.Entry {

@@ -24,7 +24,7 @@ func (s *State) render(ctx context.Context, c *collected, p *planned, fitted *fi
 		},
 		Plan: p.Plan, Mirror: p.mirror, Counted: p.Tokens + p.overhead, Changes: fitted.Changes,
 		Omitted: fit.Runs(append(c.omitted, fitted.Omitted...)), Files: fitted.Files, Refreshed: c.refreshed, Index: c.index, prefixes: c.prefixes,
-		Sizes: make([]int, 0, len(p.Entries)+len(p.Entries)/8), cache: p.cache, told: fitted.Told,
+		Sizes: make([]int, 0, len(p.Entries)+len(p.Entries)/8), cache: p.cache, told: fitted.Told, Layout: s.Layout.name(),
 	}
 	if s.Phase != nil {
 		r.built.Phase = s.Phase.ID

@@ -227,6 +227,15 @@ func (f *Frontends) spent(b *assembly.Built, messages []history.Message, told *h
 	return measure.SpentBy(&result, b.Counted, counted)
 }
 
+// replyID returns the id of the model's message among those of a frontend, empty for none.
+func replyID(messages []history.Message) string {
+	i := slices.IndexFunc(messages, func(m history.Message) bool { return m.Role == history.RoleAssistant })
+	if i < 0 {
+		return ""
+	}
+	return messages[i].ID
+}
+
 // storeCommit stores the reply to a frontend's own call and adopts it.
 func (f *Frontends) storeCommit(a *assembled, messages []history.Message, placed []history.Edit, told *history.Usage, author *events.Cursor, reply func(Committed, error)) mailbox.Work {
 	b, model := &a.built, f.host.Choices().Model
@@ -241,6 +250,7 @@ func (f *Frontends) storeCommit(a *assembled, messages []history.Message, placed
 		b.Mirror.Answered(b.Plan, assembly.CacheUsage(call.Usage))
 		change.Calibration = f.host.Context().Learn(model.Name, b.Counted, told.Context())
 	}
+	change.Requests = b.KeptFor(change.Calls, replyID(messages), f.host.Context().LastSeq())
 	f.host.Answered(b, &change)
 	f.parts.Workspace.TakeDirty(&change)
 	f.newest = nil

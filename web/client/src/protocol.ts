@@ -748,6 +748,105 @@ export interface Call extends Usage {
 /** How a model call ended. */
 export type CallStatus = 'complete' | 'stopped' | 'failed';
 
+/** The call that sent a request. */
+export interface RequestCall extends Usage {
+  callId: string;
+  turnId?: string;
+  /** Of the turn, from 1. */
+  step?: number;
+  purpose: string;
+  /** `provider/model`. */
+  model: string;
+  /** US dollars. */
+  cost: number;
+  estimated?: boolean;
+  status: CallStatus;
+  expectedCacheRead: number;
+  at: Time;
+}
+
+/** A request as it was sent. The counted tokens of the items and the overhead come to `tokens`. */
+export interface SentRequest {
+  /** Of the reply. */
+  messageId?: string;
+  layout: string;
+  /** Why the request did not only continue the previous one. */
+  cut?: string;
+  tokens: number;
+  overhead: number;
+  items: SentItem[];
+  leftOut: LeftOut[];
+}
+
+/** An item of a request. Several items can have the same key: the text of a file and its changes. */
+export interface SentItem {
+  key: string;
+  kind: string;
+  /** Of the bytes that were sent; of an unchanged message, its id. */
+  hash: string;
+  tokens: number;
+  tier: string;
+  n: number;
+  /** A cache breakpoint follows. */
+  mark?: boolean;
+  /** Sent, but no longer needed. */
+  dead?: boolean;
+  /** Why a file was shown as it was. */
+  reason?: string;
+  /** Why the item changed its tier, or its content. */
+  moved?: string;
+  /** What the request omitted of the item. */
+  shortened?: { tokens: number; reason: string };
+}
+
+/** Why a request is not kept. */
+export type NotKept = 'purpose' | 'expired' | 'interrupted' | 'not_kept' | 'first';
+
+/** An item in one of two requests. */
+export interface Place {
+  index: number;
+  tokens: number;
+  tier: string;
+  n: number;
+  hash: string;
+  mark?: boolean;
+  dead?: boolean;
+}
+
+export type ItemChange = 'same' | 'added' | 'removed' | 'changed' | 'moved' | 'shortened';
+
+/** An item of either of two requests, or the same item of both. */
+export interface ComparedItem {
+  change: ItemChange;
+  key: string;
+  kind: string;
+  /** Absent if the earlier request does not contain the item. */
+  before?: Place;
+  /** Absent if the later request does not contain the item. */
+  after?: Place;
+  reason?: string;
+  /** The edit of the view by which the item left or came. */
+  editId?: string;
+}
+
+/** The difference between an earlier and a later request. */
+export interface RequestComparison {
+  kept: true;
+  call: RequestCall;
+  with: RequestCall;
+  /** The items at the start that are the same in both. */
+  prefix: { items: number; tokens: number };
+  /** Where the cache of the earlier request ends; absent if the later one only continues it. */
+  firstChange?: { key: string; kind: string; change: ItemChange; reason: string };
+  /** Counted tokens of the later request after the prefix. */
+  afterTokens: number;
+  /** Of them, those that the earlier request contained too. */
+  resentTokens: number;
+  /** What the provider read other than from its cache; the cost is what that cost more than a read from the cache. */
+  anew: { tokens: number; cost: number; basis: 'reported' | 'counted' };
+  rows: ComparedItem[];
+}
+
 /** Sums over all model calls of a session, with the cost without a cache. */
 export interface UsageTotals extends Totals {
   uncachedCost: number;
@@ -1370,6 +1469,16 @@ export interface Methods {
   '_strata/usage/overview': {
     params: { /** 1 to 366; default 30. */ days?: number; /** IANA name; default: the server's zone. */ timeZone?: string };
     result: Overview;
+  };
+  /** How the request of a call was laid out. `messageId`, of the reply, selects the call instead of `callId`. */
+  '_strata/requests/get': {
+    params: OfSession & ({ callId: string } | { messageId: string });
+    result: { kept: true; call: RequestCall; request: SentRequest } | { kept: false; reason: NotKept; call?: RequestCall };
+  };
+  /** Compares the request of a call with an earlier one, by default with that of the newest earlier call of its purpose. */
+  '_strata/requests/compare': {
+    params: OfSession & { callId: string; with?: string };
+    result: RequestComparison | { kept: false; reason: NotKept; call: RequestCall; with?: RequestCall };
   };
 
   '_strata/providers/list': { params: Empty; result: { providers: Provider[] } };

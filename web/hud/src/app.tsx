@@ -4,7 +4,8 @@ import { dialog } from "./dialogs.ts";
 import { shortcuts } from "./keys.ts";
 import { opened, panelOf, panels } from "./panels.ts";
 import { Review } from "./review/dialog.tsx";
-import { go, route, sessionAddress } from "./routes.ts";
+import { RequestPage } from "./requests/lazy.tsx";
+import { go, REQUESTS, route, sessionAddress } from "./routes.ts";
 import { ServerPage } from "./server/page.tsx";
 import { NewSession } from "./sessions/new-session.tsx";
 import { Sidebar } from "./sessions/sidebar.tsx";
@@ -40,6 +41,7 @@ function Content() {
     case "server":
       return <ServerPage />;
     case "session":
+      if (current.value && route.value.tab === REQUESTS) return <RequestPage key={current.value.id} view={current.value} of={route.value.of} other={route.value.with} />;
       return current.value ? <SessionPage view={current.value} tab={route.value.tab} /> : <main class="page" id="main" tabIndex={-1}><Progress value={undefined} label="Connecting" /></main>;
     case "home":
       return <Home />;

@@ -4,14 +4,15 @@ import { computed, signal } from "@preact/signals";
 export type Route =
   | { page: "home" }
   | { page: "server" }
-  | { page: "session"; id: string; tab: string; at: number };
+  | { page: "session"; id: string; tab: string; at: number; of: string; with: string };
 
 function parse(hash: string): Route {
   const [path = "", query = ""] = hash.replace(/^#\/?/, "").split("?");
-  const [page, id, tab] = path.split("/");
+  const [page, id, tab, of] = path.split("/");
   if (page === "server") return { page };
   if (page === "session" && id) {
-    return { page, id: decodeURIComponent(id), tab: tab ?? "", at: Number(new URLSearchParams(query).get("at")) || 0 };
+    const asked = new URLSearchParams(query);
+    return { page, id: decodeURIComponent(id), tab: tab ?? "", at: Number(asked.get("at")) || 0, of: decodeURIComponent(of ?? ""), with: asked.get("with") ?? "" };
   }
   return { page: "home" };
 }
@@ -26,6 +27,14 @@ export const route = computed(() => parse(hash.value));
 /** sessionAddress returns the address of a session, optionally with a tab and the sequence number of a message. */
 export function sessionAddress(id: string, tab = "", at = 0): string {
   return `#/session/${encodeURIComponent(id)}${tab ? "/" + tab : ""}${at ? `?at=${at}` : ""}`;
+}
+
+/** The tab of the page of a request. */
+export const REQUESTS = "requests";
+
+/** requestAddress returns the address of the request of a call, named by its id or that of its reply, compared with another call's. */
+export function requestAddress(id: string, of: string, other = ""): string {
+  return `${sessionAddress(id, REQUESTS)}/${encodeURIComponent(of)}${other ? `?with=${encodeURIComponent(other)}` : ""}`;
 }
 
 export function go(address: string, options: { replace?: boolean } = {}): void {

@@ -34,6 +34,8 @@ type Config struct {
 	Retention  time.Duration `yaml:"retention" default:"168h" min:"1s" doc:"Time during which a deleted session can be undeleted."`
 	IdleUnload time.Duration `yaml:"idle_unload" default:"30m" min:"1s" doc:"Idle time before a session is unloaded from memory."`
 
+	Storage Storage `yaml:"storage"`
+
 	Model          string `yaml:"model" default:"offline/digest" allow:"model" doc:"Model of new sessions."`
 	DetectionModel string `yaml:"detection_model" allow:"model" empty:"yes" doc:"Model that finds topic boundaries. Empty: lexical detection without a model."`
 	SummaryModel   string `yaml:"summary_model" allow:"model" empty:"yes" doc:"Model that writes summaries. Empty: detection_model."`
@@ -74,6 +76,12 @@ type Workspaces struct {
 // Files restricts the files of sessions.
 type Files struct {
 	Secrets []string `yaml:"secrets" default:"default" allow:"secret" doc:"Files that look like secrets and need an explicit allow. Empty: none."`
+}
+
+// Storage bounds the records of how the requests of calls were laid out.
+type Storage struct {
+	RequestAge   time.Duration `yaml:"request_age" default:"720h" min:"1s" doc:"Time during which the layout of a call's request is kept."`
+	RequestBytes int64         `yaml:"request_bytes" default:"67108864" min:"1" doc:"Maximum total size of the kept layouts of requests, in bytes; the oldest are deleted first."`
 }
 
 // Log is the configuration of the server's log.

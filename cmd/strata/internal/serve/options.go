@@ -54,6 +54,7 @@ func serverOptions(p *cli.Process, c *config.Config, opt options, client *llm.Cl
 		StateDir:   c.Folders.State, LogFile: c.Log.File, Roots: c.Workspaces.Roots,
 		Own: own(c, serverFile), Secrets: c.Files.Secrets, CommandsDir: filepath.Join(c.Folders.Config, "commands"),
 		Retention: c.Retention, IdleUnload: c.IdleUnload, ExitIdle: opt.exitIdle,
+		RequestAge: c.Storage.RequestAge, RequestBytes: c.Storage.RequestBytes,
 		Connections: c.Limits.Connections, Requests: c.Limits.Requests, FrameBytes: c.Limits.FrameBytes,
 		CompactionWorkers: c.Compaction.Workers,
 		MCPServers:        c.MCPDefinitions(p.Getenv),

@@ -2,6 +2,7 @@ import type { Summary } from "@strata/client";
 import type { ComponentChildren } from "preact";
 import { base, fully, plural, sentence, when } from "../text/format.ts";
 import { isPictureReason, reasonText } from "../text/reasons.ts";
+import { requestAddress } from "../routes.ts";
 import type { SessionView } from "../store/session.ts";
 import type { Entry } from "../store/transcript.ts";
 import { CopyButton, IconButton } from "../ui/controls.tsx";
@@ -104,6 +105,9 @@ function Head({ entry, continued, view, toggle }: HeadProps) {
       </span>
       <span class="head-actions">
         {editable && <IconButton icon="edit" label="Edit prompt" onClick={() => (view.editing.value = entry)} disabled={view.busy.value} />}
+        {!entry.live && message.role === "assistant" && message.seq > 0 && (
+          <a class="icon-button" href={requestAddress(view.id, message.id)} aria-label="Open the request of this reply" title="Open the request of this reply"><Icon name="list" /></a>
+        )}
         {!entry.live && <CopyButton text={() => plainText(message)} label="Copy message" />}
       </span>
     </header>

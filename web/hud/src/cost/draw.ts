@@ -15,11 +15,15 @@ const TICK = 44;
 /** Maximum width of a bar, in pixels. */
 const MAX_BAR = 26;
 
-/** draw draws an empty plot into an element and follows its width. It calls pointed with the index of the call under the pointer. */
-export function draw(element: HTMLElement, pointed: (index: number | null) => void): Drawn {
+/** draw draws an empty plot into an element and follows its width. It calls pointed with the index of the call under the pointer, and clicked with that of a clicked call. */
+export function draw(element: HTMLElement, pointed: (index: number | null) => void, clicked: (index: number) => void): Drawn {
   const dark = matchMedia("(prefers-color-scheme: dark)");
   let data: uPlot.AlignedData = [[], ...kinds.map(() => []), []];
   let plot = make(element, data, pointed);
+  const click = (event: MouseEvent): void => {
+    if (event.target === plot.over) clicked(plot.posToIdx(event.offsetX));
+  };
+  element.addEventListener("click", click);
   const redraw = (): void => {
     plot.destroy();
     plot = make(element, data, pointed);
@@ -36,6 +40,7 @@ export function draw(element: HTMLElement, pointed: (index: number | null) => vo
     },
     destroy() {
       dark.removeEventListener("change", redraw);
+      element.removeEventListener("click", click);
       size.disconnect();
       plot.destroy();
     },

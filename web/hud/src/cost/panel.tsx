@@ -1,5 +1,6 @@
 import type { Breakdown, Call, UsageTotals } from "@strata/client";
 import { useEffect, useMemo, useState } from "preact/hooks";
+import { go, requestAddress } from "../routes.ts";
 import { CallLog, MAX_CALLS } from "../store/calls.ts";
 import type { SessionView } from "../store/session.ts";
 import { failed } from "../store/toasts.ts";
@@ -34,9 +35,9 @@ export function CostPanel({ view }: { view: SessionView }) {
         {usage && usage.totals.calls > 0 && (
           <>
             <Figures totals={usage.totals} />
-            <Plot calls={calls} firstNumber={usage.totals.calls - calls.length + 1} />
+            <Plot calls={calls} firstNumber={usage.totals.calls - calls.length + 1} onOpen={(call) => go(requestAddress(view.id, call.callId))} />
             <Reads totals={usage.totals} breakdown={breakdown} />
-            <Table log={log} calls={calls} total={usage.totals.calls} />
+            <Table session={view.id} log={log} calls={calls} total={usage.totals.calls} />
           </>
         )}
       </Shown>
@@ -89,7 +90,7 @@ function Reads({ totals, breakdown }: { totals: UsageTotals; breakdown: Breakdow
   );
 }
 
-function Table({ log, calls, total }: { log: CallLog; calls: readonly Call[]; total: number }) {
+function Table({ session, log, calls, total }: { session: string; log: CallLog; calls: readonly Call[]; total: number }) {
   const [page, setPage] = useState(0);
   const last = Math.max(Math.ceil(calls.length / ROWS) - 1, 0);
   const at = Math.min(page, last);
@@ -109,7 +110,7 @@ function Table({ log, calls, total }: { log: CallLog; calls: readonly Call[]; to
             <th scope="col" class="number">Output</th><th scope="col" class="number">Cost</th>
           </tr>
         </thead>
-        <tbody>{shown.map((c, i) => <CallRow key={c.callId} call={c} number={newest - i} />)}</tbody>
+        <tbody>{shown.map((c, i) => <CallRow key={c.callId} session={session} call={c} number={newest - i} />)}</tbody>
       </table>
       <p class="pager">
         <button type="button" class="button small" disabled={at === 0} onClick={() => setPage(at - 1)}>Newer calls</button>
@@ -121,7 +122,7 @@ function Table({ log, calls, total }: { log: CallLog; calls: readonly Call[]; to
 }
 
 /** The most important figures of a call. Its row opens to show the others. */
-function CallRow({ call, number }: { call: Call; number: number }) {
+function CallRow({ session, call, number }: { session: string; call: Call; number: number }) {
   const [open, setOpen] = useState(false);
   const { estimated } = call;
   return (
@@ -132,7 +133,7 @@ function CallRow({ call, number }: { call: Call; number: number }) {
             <Icon name="chevron" />{count(number)}
           </button>
         </td>
-        <td>{call.purpose} <Ended call={call} /></td>
+        <td><a class="call-request" href={requestAddress(session, call.callId)} title="Open the request of this call" aria-label={`${call.purpose}: open the request of call ${count(number)}`}>{call.purpose}</a> <Ended call={call} /></td>
         <td class="number"><Tokens n={inputOf(call)} estimated={estimated} /></td>
         <td class="number"><Derived call={call} text={percent(hitRate(call), 1)} /></td>
         <td class="number"><Tokens n={call.output} estimated={estimated} /></td>

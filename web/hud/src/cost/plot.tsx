@@ -8,11 +8,17 @@ import { kinds, stacked } from "./calls.ts";
 import type { Drawn } from "./draw.ts";
 
 /** The stacked plot of calls with its legend. The table below contains the same numbers for screen readers. */
-export function Plot({ calls, firstNumber }: { calls: readonly Call[]; firstNumber: number }) {
+export function Plot({ calls, firstNumber, onOpen }: { calls: readonly Call[]; firstNumber: number; onOpen: (call: Call) => void }) {
   const element = useRef<HTMLDivElement>(null);
   const [drawn, setDrawn] = useState<Drawn | null>(null);
   const [problem, setProblem] = useState("");
   const [pointed, point] = useState<number | null>(null);
+
+  const clicked = useRef((_: number): void => {});
+  clicked.current = (at) => {
+    const call = calls[at];
+    if (call) onOpen(call);
+  };
 
   useEffect(() => {
     let unmounted = false;
@@ -20,7 +26,7 @@ export function Plot({ calls, firstNumber }: { calls: readonly Call[]; firstNumb
     import("./draw.ts").then(
       ({ draw }) => {
         if (unmounted || !element.current) return;
-        plot = draw(element.current, point);
+        plot = draw(element.current, point, (at) => clicked.current(at));
         setDrawn(plot);
       },
       (error: unknown) => setProblem(reason(error)),

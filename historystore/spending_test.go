@@ -118,7 +118,7 @@ func TestSpendingOfHiddenSessions(t *testing.T) {
 // The calls of a database without sums are added up when it is migrated.
 func TestSpendingOfAnOlderDatabase(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "strata.db")
-	db := databaseOfVersion(t, path, 14)
+	db := databaseOfVersion(t, path, 15)
 	if _, err := db.Exec(`INSERT INTO session (id, cwd, roots, title, title_by_user, config, created_at, updated_at, hidden)
 		VALUES ('sess_a', '/', '[]', '', 0, '{}', 1, 1, 0)`); err != nil {
 		t.Fatal(err)

@@ -17,6 +17,7 @@ import (
 	"strata/server/access"
 	"strata/server/bin"
 	"strata/server/budgets"
+	"strata/server/monitors"
 	"strata/server/slash"
 	"strata/server/transfer"
 	"strata/server/wire"
@@ -38,7 +39,7 @@ type backend struct {
 	sessions *registry
 	folders  *access.Folders
 	importer *transfer.Importer
-	monitors *monitors
+	monitors *monitors.Monitors
 	budgets  *budgets.Ledger
 	bin      *bin.Bin
 	clients  *connections
@@ -68,9 +69,9 @@ func newBackend(store *historystore.Store, opt Options) (*backend, error) {
 	if b.folders, err = access.NewFolders(opt.StateDir, opt.Roots); err != nil {
 		return nil, err
 	}
-	b.monitors = newMonitors(b)
-	b.budgets = newLedger(b)
-	b.bin = bin.New(bin.Options{Store: historystore.NewBin(store), Retention: opt.Retention, Entry: b.monitors.entry, Purged: b.monitors.purged})
+	b.monitors = monitors.New(monitors.Sources{Counts: b.counts, Storage: b.storage, Folder: b.folders.Known})
+	b.budgets = newLedger(store, opt, b.folders)
+	b.bin = bin.New(bin.Options{Store: historystore.NewBin(store), Retention: opt.Retention, Entry: b.monitors.Entry, Purged: b.monitors.Purged})
 	if opt.Sessions.Files.Guard, err = newGuard(opt, store.Files()); err != nil {
 		return nil, err
 	}
@@ -95,7 +96,7 @@ func newBackend(store *historystore.Store, opt Options) (*backend, error) {
 		})
 	}
 	if opt.MCP != nil {
-		b.mcp = servers.NewDirectory(opt.MCP, opt.MCPServers, func() { b.monitors.send(wire.ServerEvent{Type: "mcp_servers"}) })
+		b.mcp = servers.NewDirectory(opt.MCP, opt.MCPServers, func() { b.monitors.Send(wire.ServerEvent{Type: "mcp_servers"}) })
 	}
 	prepare, prepareLater := b.preparation(opt.Prepare)
 	b.sessions = newRegistry(&session.Deps{
@@ -137,10 +138,10 @@ func newGuard(opt Options, database []string) (*workspace.Guard, error) {
 
 // show shows a session that was under construction. Its events are expected.
 func (b *backend) show(ctx context.Context, id string) error {
-	b.monitors.expect(id)
+	b.monitors.Expect(id)
 	err := b.store.ImportShow(ctx, id)
 	if err != nil {
-		b.monitors.forget(id)
+		b.monitors.Forget(id)
 	}
 	return err
 }
@@ -151,7 +152,7 @@ func (b *backend) now() time.Time { return b.Host.Now() }
 type sessionHost struct{ *backend }
 
 func (h sessionHost) Changed(id string, doing following.Doing) {
-	h.monitors.doing(id, doing)
+	h.monitors.Doing(id, doing)
 	h.budgets.Changed()
 }
 func (h sessionHost) Ended(id, epoch string) { h.sessions.ended(id, epoch) }

@@ -157,7 +157,7 @@ func (run *commandRun) output(ctx context.Context, sub *subscription) (string, e
 	p := run.peer
 	runner := slash.Runner{
 		Session: sub.session, Stop: run.stop,
-		Renamed: p.monitors.renamed,
+		Renamed: p.monitors.Renamed,
 		Commands: func(ctx context.Context) commands.Set {
 			set, _, err := sub.Commands(ctx)
 			if err != nil {

@@ -41,7 +41,7 @@ func subscribeServer(p *peer, r *rpc.Request, _ struct{}) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.monitor == nil {
-		m, err := p.monitors.add(p.conn.Attach)
+		m, err := p.monitors.Add(p.conn.Attach)
 		if err != nil {
 			r.Fail(tooManySubscriptions(p.Memory))
 			return

@@ -96,9 +96,7 @@ func TestF25AFailedSessionIsForgotten(t *testing.T) {
 func (ts *testServer) noneHeldBack() {
 	ts.t.Helper()
 	held := func() int {
-		ts.server.monitors.mu.Lock()
-		defer ts.server.monitors.mu.Unlock()
-		return len(ts.server.monitors.news)
+		return ts.server.monitors.Held()
 	}
 	for end := time.Now().Add(time.Minute); held() > 0; time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {

@@ -7,6 +7,7 @@ import (
 
 	"strata/internal/clip"
 	"strata/rpc"
+	"strata/server/monitors"
 	"strata/server/slash"
 	"strata/server/wire"
 	"strata/session"
@@ -39,8 +40,8 @@ type peer struct {
 
 	mu            sync.Mutex
 	subscriptions map[*session.Session]*subscription
-	notices       []string // for the user, told in the next session that the connection opens
-	monitor       *monitor // nil until the client asks for the events of all sessions
+	notices       []string          // for the user, told in the next session that the connection opens
+	monitor       *monitors.Monitor // nil until the client asks for the events of all sessions
 }
 
 func newPeer(b *backend, methods map[string]method) *peer {
@@ -220,6 +221,6 @@ func (p *peer) leave() {
 	}
 	p.subscriptions = nil
 	if p.monitor != nil {
-		p.monitors.remove(p.monitor)
+		p.monitors.Remove(p.monitor)
 	}
 }

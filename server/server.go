@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"strata/historystore"
+	"strata/server/budgets"
+	"strata/server/wire"
 )
 
 // Server is one server on one database. Run serves until its context ends.
@@ -61,7 +63,7 @@ func (s *Server) Run(ctx context.Context) error {
 	}
 	s.background.Go(func() { s.keepHouse(ctx) })
 	s.background.Go(func() { s.watchAccess(ctx) })
-	s.background.Go(func() { s.monitors.run(ctx) })
+	s.background.Go(func() { s.monitors.Run(ctx) })
 	s.background.Go(func() { s.watchBudgets(ctx) })
 	failed := make(chan error, 1)
 	go func() { failed <- web.Serve(listener) }()
@@ -182,4 +184,16 @@ func (s *Server) purge(ctx context.Context, before time.Time) {
 	case n > 0:
 		s.Log.Debug("old requests purged", slog.Int("requests", n))
 	}
+}
+
+// watchBudgets warns of budgets that are nearly spent, or exceeded, until ctx ends.
+func (s *Server) watchBudgets(ctx context.Context) {
+	s.budgets.Run(ctx, func(b wire.BudgetState) {
+		s.monitors.Send(wire.ServerEvent{Type: "budget", Budget: &b, Text: budgets.Text(&b)})
+		for _, id := range s.monitors.Working() {
+			if running, loaded := s.sessions.get(id); loaded {
+				running.NotifyIn(s.budgets.Take)
+			}
+		}
+	}, func(err error) { s.Log.Warn("budgets not compared", slog.Any("error", err)) })
 }

@@ -24,10 +24,10 @@ func newSession(p *peer, r *rpc.Request, params wire.NewSessionParams, declared 
 		}
 		p.makeRoom()
 		record.ID = p.newID("sess_")
-		p.monitors.expect(record.ID)
+		p.monitors.Expect(record.ID)
 		s, release, err := p.sessions.create(record)
 		if err != nil {
-			p.monitors.forget(record.ID)
+			p.monitors.Forget(record.ID)
 			return nil, err
 		}
 		defer release()
@@ -44,18 +44,18 @@ func newSession(p *peer, r *rpc.Request, params wire.NewSessionParams, declared 
 func (p *peer) enter(r *rpc.Request, s *session.Session, result func(session.Info) any) (any, error) {
 	sub, err := p.subscribe(s)
 	if err != nil {
-		p.monitors.forget(s.ID())
+		p.monitors.Forget(s.ID())
 		return nil, err
 	}
 	respond := responder(r, s, result)
 	s.Subscribe(sub.cursor.Load(), func(i session.Info, err error) {
 		respond(i, err)
 		if err != nil {
-			p.monitors.forget(s.ID())
+			p.monitors.Forget(s.ID())
 			return
 		}
 		sub.commands.Update(true)
-		p.monitors.created(i.Session)
+		p.monitors.Created(i.Session)
 	})
 	return rpc.Later, nil
 }
@@ -156,7 +156,7 @@ func (p *peer) reopen(
 		p.greet(s)
 		if to.from != "" {
 			s.Notify(fmt.Sprintf("The session has moved from %s to %s.", to.from, to.CWD))
-			p.monitors.renamed(info.Session)
+			p.monitors.Renamed(info.Session)
 		}
 		return rpc.Later, nil
 	})
@@ -180,7 +180,7 @@ func listSessions(p *peer, r *rpc.Request, params wire.ListParams) {
 		p.folders.Look(shown)
 		result := wire.ListResult{Sessions: make([]wire.SessionInfo, len(records)), NextCursor: next}
 		for i, record := range records {
-			result.Sessions[i] = p.monitors.info(record)
+			result.Sessions[i] = p.monitors.Info(record)
 		}
 		return result, nil
 	})
@@ -207,7 +207,7 @@ func deleteSession(p *peer, r *rpc.Request, params wire.SessionParams) {
 			return nil, wire.SessionError(params.SessionID, err)
 		}
 		r.Reply(struct{}{})
-		p.monitors.deleted(params.SessionID)
+		p.monitors.Deleted(params.SessionID)
 		return rpc.Later, nil
 	})
 }
@@ -221,8 +221,8 @@ func undelete(p *peer, r *rpc.Request, params wire.SessionParams) {
 		if err != nil {
 			return nil, wire.SessionError(params.SessionID, err)
 		}
-		r.Reply(p.monitors.entry(record))
-		p.monitors.created(record)
+		r.Reply(p.monitors.Entry(record))
+		p.monitors.Created(record)
 		return rpc.Later, nil
 	})
 }
@@ -239,11 +239,11 @@ func sessionInfo(p *peer, r *rpc.Request, params wire.SessionParams) {
 
 func rename(p *peer, r *rpc.Request, params wire.RenameParams) {
 	p.withSession(r, params.SessionID, func(s *session.Session) {
-		respond := responder(r, s, func(i session.Info) any { return p.monitors.entry(i.Session) })
+		respond := responder(r, s, func(i session.Info) any { return p.monitors.Entry(i.Session) })
 		s.Rename(params.Title, func(i session.Info, err error) {
 			respond(i, err)
 			if err == nil {
-				p.monitors.renamed(i.Session)
+				p.monitors.Renamed(i.Session)
 			}
 		})
 	})
@@ -337,12 +337,12 @@ func (p *peer) fork(
 		state.Session.CWD, state.Session.Roots = checked.CWD, checked.Roots
 		record, err := p.importer.Fork(ctx, state)
 		if err != nil {
-			p.monitors.forget(record.ID)
+			p.monitors.Forget(record.ID)
 			return nil, fmt.Errorf("fork session %s: %w", id, err)
 		}
 		s, release, err := p.open(record.ID)
 		if err != nil {
-			p.monitors.forget(record.ID)
+			p.monitors.Forget(record.ID)
 			return nil, err
 		}
 		defer release()
@@ -374,11 +374,11 @@ func importSession(p *peer, r *rpc.Request, params transfer.ImportPage) {
 		}
 		record, err := p.store.Session(ctx, result.SessionID)
 		if err != nil {
-			p.monitors.forget(result.SessionID)
+			p.monitors.Forget(result.SessionID)
 			return nil, fmt.Errorf("import: %w", err)
 		}
 		r.Reply(result)
-		p.monitors.created(record)
+		p.monitors.Created(record)
 		return rpc.Later, nil
 	})
 }

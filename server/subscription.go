@@ -97,7 +97,7 @@ func (sub *subscription) touch() { sub.used.Store(sub.peer.uses.Add(1)) }
 
 // longerIdle reports whether the subscription should end rather than other: that of a working session comes last.
 func (sub *subscription) longerIdle(other *subscription) bool {
-	works, otherWorks := sub.peer.monitors.works(sub.session.ID()), sub.peer.monitors.works(other.session.ID())
+	works, otherWorks := sub.peer.monitors.Works(sub.session.ID()), sub.peer.monitors.Works(other.session.ID())
 	if works != otherWorks {
 		return otherWorks
 	}

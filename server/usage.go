@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"strings"
 
 	"strata/history"
 	"strata/historystore"
@@ -26,7 +25,7 @@ func listUsage(p *peer, r *rpc.Request, params wire.UsageParams, size int) {
 		if err != nil {
 			return nil, wire.SessionError(params.SessionID, err)
 		}
-		return wire.NewUsagePage(calls, sums, next, p.uncachedCost), nil
+		return wire.NewUsagePage(calls, sums, next, func(model string, u history.Usage) float64 { return uncachedCost(p.Models, model, u) }), nil
 	})
 }
 
@@ -39,7 +38,10 @@ func usageOverview(p *peer, r *rpc.Request, params wire.OverviewParams) {
 	}
 	r.Go(func(ctx context.Context) (any, error) {
 		times := overview.Days(p.now(), days, zone)
-		table := overview.NewTable(times, p.prices(), p.realFolder)
+		table := overview.NewTable(times, pricesOf(p.Models), func(cwd string) string {
+			real, _ := p.folders.Known(cwd)
+			return real
+		})
 		folders, err := p.store.Folders(ctx)
 		if err != nil {
 			return nil, err
@@ -52,32 +54,4 @@ func usageOverview(p *peer, r *rpc.Request, params wire.OverviewParams) {
 		o.Budgets, err = p.budgets.States(ctx)
 		return o, err
 	})
-}
-
-// realFolder returns the one spelling of a session's folder, as far as it is known.
-func (b *backend) realFolder(cwd string) string {
-	real, _ := b.folders.Known(cwd)
-	return real
-}
-
-// prices returns the present prices. Offline models cost nothing.
-func (b *backend) prices() overview.Prices {
-	free := make(map[string]bool)
-	for _, p := range b.Models.Providers() {
-		free[p.Name] = p.Kind == "offline"
-	}
-	return func(model string, u history.Usage) (uncached float64, known bool) {
-		uncached = b.uncachedCost(model, u)
-		provider, _, _ := strings.Cut(model, "/")
-		return uncached, uncached > 0 || free[provider]
-	}
-}
-
-// uncachedCost returns the cost of a usage without a prompt cache, in US dollars; 0 if the model has no price.
-func (b *backend) uncachedCost(model string, u history.Usage) float64 {
-	m, ok := b.Models.Model(model)
-	if !ok {
-		return 0
-	}
-	return m.Cost(history.Usage{Input: u.Context(), Output: u.Output})
 }

@@ -56,9 +56,7 @@ func TestListSaysWhatASessionIsDoing(t *testing.T) {
 	if got := listedState(t, e, sid); got != "" {
 		t.Errorf("a closed session is %q", got)
 	}
-	ts.server.monitors.mu.Lock()
-	defer ts.server.monitors.mu.Unlock()
-	if n := len(ts.server.monitors.states); n != 0 {
+	if n := len(ts.server.monitors.Working()); n != 0 {
 		t.Errorf("the states of %d sessions are kept that do nothing", n)
 	}
 }

@@ -65,7 +65,7 @@ func TestEveryControlHasAName(t *testing.T) {
 			t.Errorf("%s: %d main landmarks", where, n)
 		}
 	}
-	p.WaitText("main", "Choose a session")
+	p.WaitText("main", "Most expensive sessions")
 	check("home")
 	p.Session(sid)
 	for _, tab := range p.tabs() {

@@ -59,12 +59,16 @@ func TestScreenshots(t *testing.T) {
 	}
 	p.shoot(s, "sessions", func() {
 		Eval[string](p, `location.hash = "#/"`)
-		p.WaitText("main", "Choose a session")
+		p.WaitText("main", "Most expensive sessions")
 		p.search("column")
 		p.Wait(`document.querySelectorAll(".hit mark").length > 3`)
 	})
 	p.search(kb.Backspace)
 	p.Wait(`document.querySelector(".line") && (document.activeElement.blur(), true)`)
+	p.shoot(s, "overview", func() {
+		Eval[string](p, `location.hash = "#/"`)
+		p.WaitText("main", "Most expensive sessions")
+	})
 	for tab, shown := range map[string]string{
 		"budget":  `document.querySelector(".panel").innerText.includes("Calibrated:")`,
 		"tiers":   `document.querySelector(".panel").innerText.includes("parser.go")`,

@@ -70,20 +70,6 @@ type SpentSession struct {
 	Spent
 }
 
-// BudgetState is a budget of the configuration and what is spent of it.
-type BudgetState struct {
-	Name        string    `json:"name"`
-	Folder      string    `json:"folder,omitempty"` // whose sessions count, and those of the folders below it; empty: all
-	Per         string    `json:"per"`              // day, month
-	Since       time.Time `json:"since"`            // beginning of the running period
-	Until       time.Time `json:"until"`            // its end
-	Limit       float64   `json:"limit"`            // US dollars
-	WarnPercent int       `json:"warnPercent"`
-	Spent       float64   `json:"spent"`    // US dollars
-	Unpriced    int       `json:"unpriced"` // calls whose price is unknown: spent counts them as 0
-	State       string    `json:"state"`    // ok, near, over
-}
-
 // Period returns the number of days and the time zone.
 func (p *OverviewParams) Period() (days int, zone *time.Location, err error) {
 	switch days = p.Days; {

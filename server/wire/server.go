@@ -95,19 +95,6 @@ type ServerEvent struct {
 	Text     string       `json:"text,omitempty"` // for the user: the warning about the budget
 }
 
-// Activity is what a session that is not idle does.
-type Activity struct {
-	Kind  string    `json:"kind"`            // waiting, thinking, answering, calling, asking, compacting
-	Title string    `json:"title,omitempty"` // of a call
-	Since time.Time `json:"since"`
-}
-
-// EndedTurn is a turn that has ended.
-type EndedTurn struct {
-	TurnID string `json:"turnId"`
-	Status string `json:"status"` // as in turn_finished
-}
-
 // StateEvent returns the event that a session does something else.
 func StateEvent(id string, d following.Doing) ServerEvent {
 	e := ServerEvent{Type: "state", ID: id, State: string(d.State), Activity: newActivity(d.Activity)}
@@ -115,13 +102,6 @@ func StateEvent(id string, d following.Doing) ServerEvent {
 		e.Ended = &EndedTurn{TurnID: d.Ended.TurnID, Status: d.Ended.Status}
 	}
 	return e
-}
-
-func newActivity(a following.Activity) *Activity {
-	if a.Kind == "" {
-		return nil
-	}
-	return &Activity{Kind: string(a.Kind), Title: a.Title, Since: a.Since.UTC()}
 }
 
 // Notification returns the event as a notification.

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 
@@ -15,30 +16,24 @@ type Budget struct {
 	WarnPercent int      `yaml:"warn_percent" default:"80" min:"1" doc:"Percentage of the limit that causes the first warning; the second comes at 100."`
 }
 
-// checkBudgets checks that each budget has a limit.
-func (l *loader) checkBudgets() {
-	if n := len(l.Budgets); n > budgets.Max {
-		l.wrong("budgets", "%d budgets exceeds the limit of %d", n, budgets.Max)
+// fault returns what is wrong with a budget, and the key of the value; an empty text for nothing.
+func (b *Budget) fault() (key, text string) {
+	switch {
+	case b.USD == nil:
+		return "", "usd is missing: set the limit in US dollars"
+	case *b.USD == 0:
+		return ".usd", "0 is not a limit: set an amount above 0"
+	case b.WarnPercent > 100:
+		return ".warn_percent", fmt.Sprintf("%d exceeds 100", b.WarnPercent)
 	}
-	for _, name := range slices.Sorted(maps.Keys(l.Budgets)) {
-		dotted, b := "budgets."+name, l.Budgets[name]
-		switch {
-		case b.USD == nil:
-			l.wrong(dotted, "usd is missing: set the limit in US dollars")
-		case *b.USD == 0:
-			l.wrong(dotted+".usd", "0 is not a limit: set an amount above 0")
-		}
-		if b.WarnPercent > 100 {
-			l.wrong(dotted+".warn_percent", "%d exceeds 100", b.WarnPercent)
-		}
-	}
+	return "", ""
 }
 
-// BudgetList returns the budgets, sorted by name.
-func (c *Config) BudgetList() []budgets.Budget {
-	list := make([]budgets.Budget, 0, len(c.Budgets))
-	for _, name := range slices.Sorted(maps.Keys(c.Budgets)) {
-		b := c.Budgets[name]
+// BudgetList returns checked budgets, sorted by name.
+func BudgetList(all map[string]*Budget) []budgets.Budget {
+	list := make([]budgets.Budget, 0, len(all))
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		b := all[name]
 		list = append(list, budgets.Budget{Name: name, Folder: b.Folder, Per: b.Per, Limit: *b.USD, WarnPercent: b.WarnPercent})
 	}
 	return list

@@ -19,7 +19,7 @@ func TestBudgets(t *testing.T) {
 		{Name: "all", Per: "day", Limit: 5, WarnPercent: 80},
 		{Name: "work", Per: "month", Limit: 100.5, Folder: filepath.Join(filepath.Dir(c.File), "work"), WarnPercent: 50},
 	}
-	if got := c.BudgetList(); !reflect.DeepEqual(got, want) {
+	if got := BudgetList(c.Budgets); !reflect.DeepEqual(got, want) {
 		t.Errorf("the budgets are %+v, want %+v", got, want)
 	}
 }

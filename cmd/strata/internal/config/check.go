@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"strata/server/access"
+	"strata/server/budgets"
 	"strata/session/approval"
 )
 
@@ -34,6 +35,17 @@ func (l *loader) check() {
 		l.checkModel(dotted, name)
 		if m.Window != nil && m.MaxOutput != nil && *m.MaxOutput >= *m.Window {
 			l.wrong(dotted+".max_output", "%d leaves no room in a window of %d tokens", *m.MaxOutput, *m.Window)
+		}
+	}
+}
+
+func (l *loader) checkBudgets() {
+	if n := len(l.Budgets); n > budgets.Max {
+		l.wrong("budgets", "%d budgets exceeds the limit of %d", n, budgets.Max)
+	}
+	for _, name := range slices.Sorted(maps.Keys(l.Budgets)) {
+		if key, fault := l.Budgets[name].fault(); fault != "" {
+			l.wrong("budgets."+name+key, "%s", fault)
 		}
 	}
 }

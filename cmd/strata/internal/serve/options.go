@@ -63,7 +63,7 @@ func serverOptions(p *cli.Process, c *config.Config, opt options, client *llm.Cl
 		Connections: c.Limits.Connections, Requests: c.Limits.Requests, FrameBytes: c.Limits.FrameBytes,
 		CompactionWorkers: c.Compaction.Workers,
 		MCPServers:        c.MCPDefinitions(p.Getenv),
-		Budgets:           c.BudgetList(),
+		Budgets:           config.BudgetList(c.Budgets),
 		Models:            catalogue{client},
 		Workspaces:        workspaces{c, rules, guard},
 		Sessions: session.Settings{

@@ -19,6 +19,7 @@ const (
 	callList    byte = 'c'
 	newestCalls byte = 'n'
 	hitList     byte = 'h'
+	foundList   byte = 'f'
 )
 
 func (c cursor) encode() string {

@@ -1,6 +1,7 @@
 package historystore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -74,7 +75,7 @@ func (s *Store) purgeContent(ctx context.Context, id string) error {
 	if err := s.repeat(ctx, func(tx *writeTx) (bool, error) { return purgeSomeMessages(tx, id) }); err != nil {
 		return err
 	}
-	for _, table := range []string{"head_block", "partial", "turn", "edit", "checkpoint", "compaction", "request", "usage", "file", "file_change", "document", "layout", "layout_row"} {
+	for _, table := range []string{"head_block", "partial", "turn", "edit", "checkpoint", "compaction", "request", "usage", "spending", "file", "file_change", "document", "layout", "layout_row"} {
 		if err := s.repeat(ctx, func(tx *writeTx) (bool, error) { return purgeSomeRows(tx, table, id) }); err != nil {
 			return err
 		}
@@ -125,11 +126,11 @@ func lastWithin(heads []history.Head, limit int) int64 {
 	return last
 }
 
+// keysWithoutRowID are the primary keys of the tables that have no row ids.
+var keysWithoutRowID = map[string]string{"partial": "session, turn, n", "spending": "session, quarter, model"}
+
 func purgeSomeRows(tx *writeTx, table, session string) (more bool, err error) {
-	key := "rowid"
-	if table == "partial" { // has no row id
-		key = "session, turn, n"
-	}
+	key := cmp.Or(keysWithoutRowID[table], "rowid")
 	rows, err := tx.exec("DELETE FROM "+table+" WHERE ("+key+") IN (SELECT "+key+" FROM "+table+" WHERE session = ? LIMIT ?)", session, purgeRows)
 	return rows == purgeRows, err
 }

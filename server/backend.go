@@ -15,6 +15,7 @@ import (
 	"strata/historystore"
 	"strata/rpc"
 	"strata/server/access"
+	"strata/server/budgets"
 	"strata/server/slash"
 	"strata/server/transfer"
 	"strata/server/wire"
@@ -37,6 +38,7 @@ type backend struct {
 	folders  *access.Folders
 	importer *transfer.Importer
 	monitors *monitors
+	budgets  *budgets.Ledger
 	clients  *connections
 	pool     *compaction.Pool
 	outlines *outlines.Services // nil: turned off
@@ -65,6 +67,7 @@ func newBackend(store *historystore.Store, opt Options) (*backend, error) {
 		return nil, err
 	}
 	b.monitors = newMonitors(b)
+	b.budgets = newLedger(b)
 	if opt.Sessions.Files.Guard, err = newGuard(opt, store.Files()); err != nil {
 		return nil, err
 	}
@@ -144,8 +147,11 @@ func (b *backend) now() time.Time { return b.Host.Now() }
 // sessionHost is the backend as sessions see it.
 type sessionHost struct{ *backend }
 
-func (h sessionHost) Changed(id string, state following.State) { h.monitors.state(id, state) }
-func (h sessionHost) Ended(id, epoch string)                   { h.sessions.ended(id, epoch) }
+func (h sessionHost) Changed(id string, doing following.Doing) {
+	h.monitors.doing(id, doing)
+	h.budgets.Changed()
+}
+func (h sessionHost) Ended(id, epoch string) { h.sessions.ended(id, epoch) }
 func (h sessionHost) Leave(id, epoch string, shut func() bool) bool {
 	return h.sessions.leave(id, epoch, shut)
 }

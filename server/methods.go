@@ -42,6 +42,8 @@ func methodTable() map[string]method {
 		"_strata/session/import":   on(importSession),
 
 		"_strata/history/list":    parsed((*wire.HistoryParams).SeqPage, listHistory),
+		"_strata/session/search":  parsed((*wire.SessionSearchParams).SessionSearch, searchSessions),
+		"_strata/history/find":    parsed((*wire.PhraseParams).PhraseQuery, findInHistory),
 		"_strata/history/search":  parsed((*wire.SearchParams).SearchQuery, searchHistory),
 		"_strata/history/append":  parsed((*wire.AppendParams).History, appendHistory),
 		"_strata/history/replace": parsed((*wire.ReplaceParams).History, replaceHistory),
@@ -85,6 +87,7 @@ func methodTable() map[string]method {
 		"_strata/usage/list":           parsed((*wire.UsageParams).Size, listUsage),
 		"_strata/requests/get":         parsed((*wire.RequestParams).Checked, getRequest),
 		"_strata/requests/compare":     on(compareRequests),
+		"_strata/usage/overview":       on(usageOverview),
 		"_strata/providers/list":       on(listProviders),
 		"_strata/providers/set_key":    on(setKey),
 		"_strata/providers/offer_keys": on(offerKeys),

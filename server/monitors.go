@@ -1,7 +1,10 @@
 package server
 
 import (
+	"cmp"
 	"context"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -45,7 +48,12 @@ func (m *monitor) Next(context.Context) (rpc.Notification, bool, error) {
 func (m *monitor) send(e wire.ServerEvent) {
 	m.mu.Lock()
 	key := eventKey{kind: e.Type, id: e.ID}
-	if _, waits := m.waiting[key]; !waits {
+	if e.Budget != nil {
+		key.id = e.Budget.Name
+	}
+	before, waits := m.waiting[key]
+	e.Ended = cmp.Or(e.Ended, before.Ended)
+	if !waits {
 		if len(m.order) >= maxWaiting {
 			clear(m.waiting)
 			m.order = m.order[:0]
@@ -68,14 +76,14 @@ type monitors struct {
 	mu     sync.Mutex
 	all    map[*monitor]struct{}
 	last   wire.Counts
-	states map[string]following.State // of loaded sessions that are not idle
-	news   map[string]following.State // sessions that no client may learn of yet, see expect; their states
+	states map[string]following.Doing // of loaded sessions that are not idle
+	news   map[string]following.Doing // sessions that no client may learn of yet, see expect; what they do
 }
 
 func newMonitors(b *backend) *monitors {
 	return &monitors{
 		counts: b.counts, storage: b.storage, folder: b.folders.Known,
-		all: make(map[*monitor]struct{}), states: make(map[string]following.State), news: make(map[string]following.State),
+		all: make(map[*monitor]struct{}), states: make(map[string]following.Doing), news: make(map[string]following.Doing),
 	}
 }
 
@@ -116,7 +124,7 @@ func (h *monitors) sendLocked(e wire.ServerEvent) {
 func (h *monitors) expect(id string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.news[id] = ""
+	h.news[id] = following.Doing{}
 }
 
 // forget ends expect for a session that was not made.
@@ -138,11 +146,11 @@ func (h *monitors) created(record history.Session) {
 	info := h.entry(record)
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	state := h.news[record.ID]
+	doing := h.news[record.ID]
 	delete(h.news, record.ID)
 	h.sendLocked(wire.ServerEvent{Type: "created", ID: record.ID, Session: &info})
-	if state != "" {
-		h.sendLocked(wire.ServerEvent{Type: "state", ID: record.ID, State: string(state)})
+	if doing.State != "" {
+		h.sendLocked(wire.StateEvent(record.ID, doing))
 	}
 }
 
@@ -155,20 +163,28 @@ func (h *monitors) renamed(record history.Session) {
 // deleted reports a session that is no longer in the list.
 func (h *monitors) deleted(id string) { h.send(wire.ServerEvent{Type: "deleted", ID: id}) }
 
-// state reports the state of a loaded session.
-func (h *monitors) state(id string, state following.State) {
+// doing reports what a loaded session does.
+func (h *monitors) doing(id string, doing following.Doing) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if state == following.StateIdle || state == following.StateClosed {
+	if doing.State == following.StateIdle || doing.State == following.StateClosed {
 		delete(h.states, id)
 	} else {
-		h.states[id] = state
+		h.states[id] = doing
 	}
-	if _, held := h.news[id]; held {
-		h.news[id] = state
+	if before, held := h.news[id]; held {
+		doing.Ended = cmp.Or(doing.Ended, before.Ended)
+		h.news[id] = doing
 		return
 	}
-	h.sendLocked(wire.ServerEvent{Type: "state", ID: id, State: string(state)})
+	h.sendLocked(wire.StateEvent(id, doing))
+}
+
+// working returns the ids of the sessions that do something.
+func (h *monitors) working() []string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.Collect(maps.Keys(h.states))
 }
 
 // works reports whether a session does something.
@@ -184,8 +200,8 @@ func (h *monitors) info(record history.Session) wire.SessionInfo {
 	info := h.entry(record)
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if state, known := h.states[record.ID]; known {
-		info.SetState(state)
+	if doing, known := h.states[record.ID]; known {
+		info.SetDoing(doing)
 	}
 	return info
 }

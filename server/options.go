@@ -9,6 +9,7 @@ import (
 	"strata/historystore"
 	"strata/rpc"
 	"strata/server/access"
+	"strata/server/budgets"
 	"strata/server/wire"
 	"strata/session"
 	"strata/session/choices"
@@ -69,6 +70,8 @@ type Options struct {
 
 	MCP        servers.Source       // runs the MCP servers of sessions; default: none are used
 	MCPServers []servers.Definition // of the user's configuration
+
+	Budgets []budgets.Budget // with different names
 
 	Models     Models
 	Prepare    func()             // called once, in the background, when the first session is created, or soon after it is opened; default: nothing

@@ -36,6 +36,7 @@ func prompt(p *peer, r *rpc.Request, params wire.PromptParams, blocks []history.
 func (p *peer) turn(r *rpc.Request, sub *subscription, asked session.Prompt, declared *toolbox.Declaration) (cancel func()) {
 	s := sub.session
 	asked.Client, asked.Offer = sub, p.offer(s, declared)
+	defer p.warn(s) // when the prompt has subscribed its client
 	return s.Prompt(asked, sub.cursor.Load(), func(result session.PromptResult, seq uint64, err error) {
 		if err != nil {
 			r.FailAfter(wire.SessionError(s.ID(), err), sub, seq)

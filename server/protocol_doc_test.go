@@ -167,6 +167,7 @@ type story struct {
 	asks      map[string]int           // number of these requests, by method
 	clients   map[string]*subscription // of the document's editor, by session
 	prompt    string                   // id of a prompt without a response; "" for none
+	prompts   int                      // so far
 }
 
 var jsonBlock = regexp.MustCompile("(?s)```json\n(.*?)```\n")
@@ -325,6 +326,10 @@ func (s *story) cancelled(frame object) object {
 // prepare creates the state that the document assumes before a method.
 func (s *story) prepare(method string) {
 	switch method {
+	case "session/prompt":
+		if s.prompts++; s.prompts == 2 { // a request that is sent before it would tell of the moves of both turns
+			s.other.Expect(testclient.Sees(s.watched, "tiers_changed"))
+		}
 	case "session/cancel":
 		s.other.Expect(testclient.Says(s.names.real("sess_EXAMPLE"), testclient.AgentChunk, unending))
 	case "_strata/checkpoint/create":
@@ -658,6 +663,9 @@ func exampleAnswers() func(*upstream.Request) upstream.Script {
 			if tries++; tries == 1 {
 				return upstream.Script{Status: 529, Body: `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`}
 			}
+		}
+		if strings.Contains(req.LastText(), "key valid") {
+			return upstream.Script{Status: 401, Body: `{"type":"error","error":{"type":"authentication_error","message":"invalid x-api-key"}}`}
 		}
 		const input = 3
 		all := tokens.For(tokens.Default).Count(string(req.Body))

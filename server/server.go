@@ -62,6 +62,7 @@ func (s *Server) Run(ctx context.Context) error {
 	s.background.Go(func() { s.keepHouse(ctx) })
 	s.background.Go(func() { s.watchAccess(ctx) })
 	s.background.Go(func() { s.monitors.run(ctx) })
+	s.background.Go(func() { s.watchBudgets(ctx) })
 	failed := make(chan error, 1)
 	go func() { failed <- web.Serve(listener) }()
 

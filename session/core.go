@@ -16,6 +16,7 @@ import (
 	"strata/session/current"
 	"strata/session/documents"
 	"strata/session/events"
+	"strata/session/following"
 	"strata/session/loop"
 	"strata/session/mailbox"
 	"strata/session/saving"
@@ -47,6 +48,14 @@ type core struct {
 
 	choices *choices.Choices
 	context *ContextManager
+	doings  *following.Doings
+}
+
+// begins tells the server that the session begins another activity.
+func (c *core) begins(kind following.Kind, title string) {
+	if c.doings.Begin(kind, title) {
+		c.changed()
+	}
 }
 
 // tell queues a job that must not be lost while the session lives.

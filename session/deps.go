@@ -43,6 +43,8 @@ type Store interface {
 	Messages(ctx context.Context, session string, seqs []int64) ([]history.Message, error)
 	// TurnByPrompt returns the turn with the client's prompt id, or history.ErrNotFound.
 	TurnByPrompt(ctx context.Context, session, promptID string) (history.Turn, error)
+	// NewestTurns returns the newest turn of each of these user messages, by their ids; none for those that no turn answers.
+	NewestTurns(ctx context.Context, session string, prompts []history.Message) (map[string]history.Turn, error)
 	// Blobs returns the bytes of those hashes that are stored.
 	Blobs(ctx context.Context, hashes []string) (map[string][]byte, error)
 }
@@ -72,8 +74,8 @@ type Settings struct {
 
 // Host is the server in which sessions live. Methods are safe for concurrent use.
 type Host interface {
-	// Changed receives the state of a session whenever it changes. It must not block.
-	Changed(session string, state following.State)
+	// Changed receives what a session does whenever that changes. It must not block.
+	Changed(session string, doing following.Doing)
 	// Ended receives the id and the epoch of a session that has ended. It must not block.
 	Ended(session, epoch string)
 

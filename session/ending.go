@@ -209,6 +209,7 @@ func (t *turns) finished(e *ending, err error) {
 	}
 	finished.MessageID = e.messageID()
 	seq := t.emit(events.Event{Kind: events.TurnFinished, Turn: of.record.ID, Data: finished, Settled: t.context.LastSeq()})
+	t.doings.End(of.record.ID, string(of.record.Status))
 	t.deps.Meter.TurnFinished(of.record.Status, of.record.Usage, of.record.Cost)
 	result, failure := e.result()
 	of.reply(result, seq, failure)

@@ -85,7 +85,7 @@ func (s *Session) begin(loaded opening) error {
 	if failure != nil {
 		s.keepUnsaved(e, failure)
 	}
-	s.deps.Host.Changed(s.id, following.StateIdle)
+	s.deps.Host.Changed(s.id, following.Doing{State: following.StateIdle})
 	return nil
 }
 
@@ -194,7 +194,7 @@ func (s *Session) endIfIdle() {
 		return
 	}
 	s.phase = ended
-	s.deps.Host.Changed(s.id, following.StateClosed)
+	s.deps.Host.Changed(s.id, following.Doing{State: following.StateClosed})
 	s.emit(events.Event{Kind: events.Closed, Data: events.ClosedInfo{Reason: s.reason}})
 	s.release(fmt.Errorf("session %s: %w", s.id, ErrClosed))
 }

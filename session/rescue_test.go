@@ -79,7 +79,7 @@ func (oneModel) LimitWindow(string, int)          {}
 // bareHost cannot describe errors.
 type bareHost struct{}
 
-func (bareHost) Changed(string, following.State)                           {}
+func (bareHost) Changed(string, following.Doing)                           {}
 func (bareHost) Ended(string, string)                                      {}
 func (bareHost) Leave(_, _ string, shut func() bool) bool                  { return shut() }
 func (bareHost) Admit(context.Context, string, string) error               { return nil }

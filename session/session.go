@@ -119,9 +119,9 @@ func Create(deps *Deps, record history.Session) *Session {
 // newSession puts a session together that is not loaded.
 func newSession(deps *Deps, id string) *Session {
 	s := &Session{done: make(chan struct{})}
-	c := &core{id: id, deps: deps}
+	c := &core{id: id, deps: deps, doings: following.NewDoings(deps.Now)}
 	c.used()
-	c.changed = func() { deps.Host.Changed(id, s.doing()) }
+	c.changed = func() { deps.Host.Changed(id, c.doings.Report(s.doing())) }
 	c.mailbox = mailbox.New("session "+id, deps.Log, s.endIfIdle)
 	c.events = events.New(id, deps.NewID(""), deps.Store, s.standing)
 	c.workspace = workspace.New(workspaceHost{c}, c.mailbox, c.events)
@@ -169,6 +169,19 @@ func (s *Session) Info(reply func(Info, error)) {
 // Notify sends the session's present subscribers a notice for their user.
 func (s *Session) Notify(text string) {
 	s.tell(func() { s.notify(text) })
+}
+
+// NotifyIn sends the session's present subscribers the notices that texts returns for the session's folder. texts is called
+// on the mailbox and must not block.
+func (s *Session) NotifyIn(texts func(cwd string) []string) {
+	s.tell(func() {
+		if s.phase != live {
+			return
+		}
+		for _, text := range texts(s.choices.Record.CWD) {
+			s.notify(text)
+		}
+	})
 }
 
 func (s *Session) notify(text string) {

@@ -16,6 +16,7 @@ import (
 	"strata/session/content"
 	"strata/session/events"
 	"strata/session/filechanges"
+	"strata/session/following"
 	"strata/session/metered"
 	"strata/session/permissions"
 	"strata/session/reads"
@@ -120,6 +121,7 @@ func (r *replying) decided(event tools.Event, next tools.Progress) tools.Event {
 
 // stream gets one message of the model. If it has calls that may run, it is stored.
 func (r *replying) stream() tools.Event {
+	r.mailbox.Feed(func() { r.begins(following.Waiting, "") })
 	arriving := content.NewArriving(r.of.ctx, r.state.Counter)
 	defer arriving.Close() // also after a panic
 	r.out = r.converse(r.of, &r.state, arriving)
@@ -179,7 +181,11 @@ func (r *replying) ask() tools.Event {
 	call, change := r.out.step.Asked()
 	decided := permissions.Call(call, change)
 	outcome, err := r.asking.Ask(r.of.ctx, asking.Question{Tool: call.Tool.Name, Call: r.asks, Decide: func() approval.Decision {
-		return r.permits.Decide(decided)
+		decision := r.permits.Decide(decided)
+		if decision.Verdict == approval.Asks {
+			r.begins(following.Asking, r.asks.Title)
+		}
+		return decision
 	}})
 	switch {
 	case err != nil:
@@ -331,7 +337,12 @@ func (r *replying) sayRepeated() {
 
 // tellCall tells the subscribers of a change of a call.
 func (r *replying) tellCall(p tools.Progress) {
-	r.mailbox.Feed(func() { r.events.EmitAll(r.of.calls.Changed(r.of.record.ID, p)) })
+	r.mailbox.Feed(func() {
+		r.events.EmitAll(r.of.calls.Changed(r.of.record.ID, p))
+		if p.Status == tools.InProgress {
+			r.begins(following.Calling, p.Title)
+		}
+	})
 }
 
 // ToolSettings are the settings of the tools that the model can call.

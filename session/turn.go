@@ -20,6 +20,7 @@ import (
 	"strata/session/content"
 	"strata/session/events"
 	"strata/session/fit"
+	"strata/session/following"
 	"strata/session/mailbox"
 	"strata/session/metered"
 	"strata/session/permissions"
@@ -347,9 +348,13 @@ func (t *turns) brokeOff(of *turn) {
 	t.startPartial(of)
 }
 
+// speaking are the activities in which text of a kind arrives.
+var speaking = map[events.Kind]following.Kind{events.Text: following.Answering, events.Thought: following.Thinking}
+
 // emitText adds text to the reply, whose text or thinking so far is in sofar, and tells the subscribers.
 func (t *turns) emitText(of *turn, kind events.Kind, sofar *strings.Builder, text string) {
 	t.events.EmitDelta(kind, of.running(), text)
+	t.begins(speaking[kind], "")
 	sofar.WriteString(text)
 	t.deps.Meter.Deltas(1)
 }

@@ -173,6 +173,40 @@ CREATE TABLE request (
 CREATE INDEX request_by_message ON request (session, message) WHERE message <> '';
 CREATE INDEX request_by_base ON request (base) WHERE base <> 0;
 CREATE INDEX request_by_age ON request (at, base, bytes);
+-- Sums over usage by quarter of an hour: the days of all time zones begin at one.
+CREATE TABLE spending (
+    session     TEXT NOT NULL REFERENCES session (id),
+    quarter     INTEGER NOT NULL, -- time / 15 min
+    model       TEXT NOT NULL,
+    calls       INTEGER NOT NULL,
+    input       INTEGER NOT NULL,
+    output      INTEGER NOT NULL,
+    cache_read  INTEGER NOT NULL,
+    cache_write INTEGER NOT NULL,
+    cost        REAL NOT NULL,
+    expected    INTEGER NOT NULL,
+    free        INTEGER NOT NULL, -- calls with tokens and a cost of 0
+    failed      INTEGER NOT NULL, -- calls
+    stopped     INTEGER NOT NULL, -- calls
+    PRIMARY KEY (session, quarter, model)
+) STRICT, WITHOUT ROWID;
+CREATE TRIGGER usage_spent AFTER INSERT ON usage
+BEGIN
+    INSERT INTO spending VALUES (new.session, new.at / 900000000, new.model, 1, new.input, new.output, new.cache_read, new.cache_write,
+        new.cost, new.expected, new.cost = 0 AND new.input + new.output + new.cache_read + new.cache_write > 0, new.status = 'failed', new.status = 'stopped')
+    ON CONFLICT DO UPDATE SET calls = calls + 1, input = input + excluded.input, output = output + excluded.output,
+        cache_read = cache_read + excluded.cache_read, cache_write = cache_write + excluded.cache_write,
+        cost = cost + excluded.cost, expected = expected + excluded.expected, free = free + excluded.free,
+        failed = failed + excluded.failed, stopped = stopped + excluded.stopped;
+END;
+
+-- The newest warning about each budget of the configuration.
+CREATE TABLE budget_warning (
+    budget TEXT PRIMARY KEY, -- as it is configured
+    since  INTEGER NOT NULL, -- beginning of its period
+    event  INTEGER NOT NULL, -- number of thresholds that clients were told
+    notice INTEGER NOT NULL  -- number of thresholds that a session was told
+) STRICT;
 
 CREATE TABLE file (
     session TEXT NOT NULL REFERENCES session (id),

@@ -102,15 +102,29 @@ func (f *Folders) Known(dir string) (real string, missing bool) {
 
 // Same returns those of the given paths that name the same folder as dir.
 func (f *Folders) Same(dir string, paths []string) []string {
+	return f.choose(dir, paths, func(path, dir string) bool { return path == dir })
+}
+
+// Within returns those of the given paths that name the same folder as dir, or one below it.
+func (f *Folders) Within(dir string, paths []string) []string { return f.choose(dir, paths, within) }
+
+// choose returns the paths whose resolved form is wanted, compared to that of dir.
+func (f *Folders) choose(dir string, paths []string, wanted func(path, dir string) bool) (chosen []string) {
 	real, _ := f.Resolve(dir)
 	f.Look(paths)
-	var same []string
 	for _, path := range paths {
-		if other, _ := f.Known(path); other == real {
-			same = append(same, path)
+		if other, _ := f.Known(path); wanted(other, real) {
+			chosen = append(chosen, path)
 		}
 	}
-	return same
+	return chosen
+}
+
+// Holds reports whether a folder is root or below it, as far as both are known: it does not wait.
+func (f *Folders) Holds(root, dir string) bool {
+	root, _ = f.Known(root)
+	dir, _ = f.Known(dir)
+	return within(dir, root)
 }
 
 // lookedAt is the maximum number of concurrent looks of one call.

@@ -253,9 +253,10 @@ type SessionInfo struct {
 // InfoMeta is the part of a session's entry that ACP does not define.
 type InfoMeta struct {
 	Strata struct {
-		State   string `json:"state,omitempty"`         // absent for idle
-		Folder  string `json:"folder,omitempty"`        // the folder's path without links, if that is another one
-		Missing bool   `json:"folderMissing,omitempty"` // there is no such folder any more
+		State    string    `json:"state,omitempty"`         // absent for idle
+		Activity *Activity `json:"activity,omitempty"`      // absent for idle
+		Folder   string    `json:"folder,omitempty"`        // the folder's path without links, if that is another one
+		Missing  bool      `json:"folderMissing,omitempty"` // there is no such folder any more
 	} `json:"strata"`
 }
 
@@ -264,8 +265,10 @@ func NewSessionInfo(s history.Session) SessionInfo {
 	return SessionInfo{SessionID: s.ID, CWD: s.CWD, Further: s.Roots, Title: s.Title, UpdatedAt: s.UpdatedAt.UTC()}
 }
 
-// SetState adds the present state of the session to its entry.
-func (i *SessionInfo) SetState(s following.State) { i.meta().Strata.State = string(s) }
+// SetDoing adds what the session does to its entry.
+func (i *SessionInfo) SetDoing(d following.Doing) {
+	i.meta().Strata.State, i.meta().Strata.Activity = string(d.State), newActivity(d.Activity)
+}
 
 // SetFolder adds what is known of the session's folder to its entry: its path without links, and whether it is missing.
 func (i *SessionInfo) SetFolder(real string, missing bool) {

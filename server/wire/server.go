@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"strata/rpc"
+	"strata/session/following"
 )
 
 // Model is a model on offer.
@@ -73,11 +74,44 @@ type Limits struct {
 // ServerEvent is a notification _strata/server/event: the newest state of one session, the counts, or that
 // the MCP servers in the server's info have changed.
 type ServerEvent struct {
-	Type    string       `json:"type"` // created, renamed, state, deleted, counts, mcp_servers, reset
-	ID      string       `json:"sessionId,omitempty"`
-	State   string       `json:"state,omitempty"`
-	Session *SessionInfo `json:"session,omitempty"`
-	Counts  *Counts      `json:"counts,omitempty"`
+	Type     string       `json:"type"` // created, renamed, state, deleted, counts, mcp_servers, budget, reset
+	ID       string       `json:"sessionId,omitempty"`
+	State    string       `json:"state,omitempty"`
+	Activity *Activity    `json:"activity,omitempty"` // of a session that is not idle
+	Ended    *EndedTurn   `json:"ended,omitempty"`    // a turn that has ended since the event before
+	Session  *SessionInfo `json:"session,omitempty"`
+	Counts   *Counts      `json:"counts,omitempty"`
+	Budget   *BudgetState `json:"budget,omitempty"`
+	Text     string       `json:"text,omitempty"` // for the user: the warning about the budget
+}
+
+// Activity is what a session that is not idle does.
+type Activity struct {
+	Kind  string    `json:"kind"`            // waiting, thinking, answering, calling, asking, compacting
+	Title string    `json:"title,omitempty"` // of a call
+	Since time.Time `json:"since"`
+}
+
+// EndedTurn is a turn that has ended.
+type EndedTurn struct {
+	TurnID string `json:"turnId"`
+	Status string `json:"status"` // as in turn_finished
+}
+
+// StateEvent returns the event that a session does something else.
+func StateEvent(id string, d following.Doing) ServerEvent {
+	e := ServerEvent{Type: "state", ID: id, State: string(d.State), Activity: newActivity(d.Activity)}
+	if d.Ended != nil {
+		e.Ended = &EndedTurn{TurnID: d.Ended.TurnID, Status: d.Ended.Status}
+	}
+	return e
+}
+
+func newActivity(a following.Activity) *Activity {
+	if a.Kind == "" {
+		return nil
+	}
+	return &Activity{Kind: string(a.Kind), Title: a.Title, Since: a.Since.UTC()}
 }
 
 // Notification returns the event as a notification.

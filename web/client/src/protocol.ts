@@ -27,7 +27,7 @@ export const ErrorCode = {
   busy: -32010,
   /** The message exceeds the model's window; `data: {tokens, limit}`. */
   overBudget: -32011,
-  /** The provider failed; `data: {status, retryAfterMs?, partial}`. */
+  /** The provider failed; its data is a `ProviderFailure`. */
   provider: -32012,
   /** A path was refused; `data: {path, reason}`. */
   refusedPath: -32013,
@@ -164,6 +164,8 @@ export interface SessionInfo {
     strata?: {
       /** In a list, for active sessions. */
       state?: SessionState;
+      /** Missing for idle. */
+      activity?: Activity;
       /** The path of the folder without links, if it differs from `cwd`. Sessions with the same one share a folder. */
       folder?: string;
       /** The folder does not exist any more. */
@@ -296,9 +298,35 @@ export interface MessagePatch {
   state: 'duplicate' | 'shortened';
 }
 
+/** How the newest turn of a prompt ended, if not with a complete reply. */
+export interface TurnEnd {
+  turnId: string;
+  /** `interrupted`: the server stopped. */
+  status: 'failed' | 'cancelled' | 'interrupted';
+  /** The data of an error with code -32012 is a `ProviderFailure`. */
+  error?: RpcErrorObject;
+}
+
+/** The data of an error with code -32012. */
+export interface ProviderFailure {
+  /** The HTTP status, 0 if unknown. */
+  status: number;
+  retryAfterMs?: number;
+  /** A part of the reply was shown. */
+  partial: boolean;
+  /** The provider's name in the configuration. */
+  provider?: string;
+  /** `auth`: the provider has no valid key. */
+  kind?: 'auth' | 'quota' | 'rate' | 'overloaded' | 'invalid' | 'context' | 'picture' | 'network' | 'truncated' | 'cancelled' | 'unknown';
+  /** Number of attempts, all of which failed. */
+  attempts?: number;
+}
+
 /** A message with its visibility. */
 export interface ListedMessage extends Message {
   view?: MessageView;
+  /** Set for a prompt without a complete reply. */
+  ended?: TurnEnd;
   /** Whether the message is in the working history, which is shown to the model. */
   inView: boolean;
 }
@@ -562,6 +590,44 @@ export interface Budget {
 
 export type TierName = 'L0' | 'L1' | 'L2' | 'L3' | 'active';
 
+/** The provider's cache: its future for the next request, without the new prompt, and its past. */
+export interface CacheOutlook {
+  /** `automatic`: for a time that the provider does not tell. `unseen`: no call has read what it was expected to read. */
+  caching: 'marked' | 'automatic' | 'unseen' | 'none';
+  /** The lifetime since the last use. */
+  ttlMs?: number;
+  /** Time until `expectedCacheRead` is forgotten, from the response on; missing if nothing is expected to be read. */
+  warmMs?: number;
+  /** In the provider's tokens. */
+  expectedCacheRead: number;
+  /** The input of the next request if it is sent now. */
+  now: InputCost;
+  /** The same after `warmMs`. */
+  cold?: InputCost;
+  /** Oldest first. */
+  marks: CacheMark[];
+}
+
+/** The input of a request, in the provider's tokens. */
+export interface InputCost {
+  input: number;
+  cacheRead: number;
+  cacheWrite: number;
+  /** US dollars; missing if the price is unknown. */
+  cost?: number;
+}
+
+/** A moment at which the cache lost a part of the next request, or can have lost one. */
+export interface CacheMark {
+  at: Time;
+  kind: 'expiry' | 'compaction' | 'edit';
+  editId?: string;
+  /** The kind of the edit. */
+  edit?: ListedEdit['kind'];
+  /** Of a compaction. */
+  strategy?: string;
+}
+
 /** The contents of the next request, in counted tokens. */
 export interface Breakdown {
   model: string;
@@ -696,6 +762,8 @@ export interface Assembled {
 
 export interface SearchHit {
   sessionId: string;
+  /** The title of the session, "" for none. */
+  title: string;
   messageId: string;
   /** The sequence number of the message. */
   seq: number;
@@ -707,6 +775,39 @@ export interface SearchHit {
   score: number;
   /** Number of copies of the message, in forks and imports. */
   copies?: number;
+}
+
+/** A session that was found by its title or folder. Marks are the matches: start and end in bytes of UTF-8. */
+export interface FoundSession {
+  sessionId: string;
+  /** "" for none. */
+  title: string;
+  cwd: string;
+  updatedAt: Time;
+  titleMarks: [number, number][];
+  cwdMarks: [number, number][];
+}
+
+/** A block of a message that contains a text. */
+export interface FoundPlace {
+  messageId: string;
+  /** The sequence number of the message. */
+  seq: number;
+  role: Role;
+  /** The type of the block. */
+  type: Block['type'];
+  /** Index into the message's blocks. */
+  block: number;
+  /** Index into the content of a tool's result, otherwise 0. */
+  part: number;
+  /** How often it contains the text. */
+  count: number;
+}
+
+/** Limits a search to the sessions of one folder: `cwd`, or `folder` with those below it. */
+interface FolderScope {
+  cwd?: string;
+  folder?: string;
 }
 
 /** A model call. */
@@ -852,6 +953,85 @@ export interface UsageTotals extends Totals {
   /** Calls that were stopped, and that failed. `calls` includes them. */
   stopped: number;
   failed: number;
+}
+
+/** Sums over model calls of all sessions. */
+export interface Spent extends UsageTotals {
+  /** Share of the input that was read from the cache, 0 to 1. */
+  hitRate: number;
+  /** Calls whose price is unknown: `cost` counts them as 0. */
+  unpriced: number;
+}
+
+/** A calendar day. */
+export interface SpentDay extends Spent {
+  /** `2006-01-02`. */
+  date: string;
+  /** The beginning of the day. */
+  since: Time;
+}
+
+export interface SpentModel extends Spent {
+  /** `provider/model`; empty for the sum of `others`. */
+  model: string;
+  others?: number;
+}
+
+export interface SpentFolder extends Spent {
+  /** The path without links; empty for the sum of `others`. */
+  folder: string;
+  others?: number;
+}
+
+export interface SpentSession extends Spent {
+  sessionId: string;
+  title?: string;
+  folder: string;
+  /** It can be undeleted. */
+  deleted?: boolean;
+}
+
+/** What a session does, in more detail than its state. */
+export type Activity = {
+  /** `waiting` for the model; `calling`: a tool call runs; `asking`: the user has to decide whether a call may run. */
+  kind: 'waiting' | 'thinking' | 'answering' | 'calling' | 'asking' | 'compacting';
+  /** Of the call. */
+  title?: string;
+  since: Time;
+};
+
+/** A budget of the configuration. It warns; it never blocks a prompt. */
+export interface BudgetState {
+  name: string;
+  /** Whose sessions count, and those of the folders below it; missing: all. */
+  folder?: string;
+  per: 'day' | 'month';
+  /** The running period. */
+  since: Time;
+  until: Time;
+  /** US dollars. */
+  limit: number;
+  warnPercent: number;
+  /** US dollars. */
+  spent: number;
+  /** Calls whose price is unknown: `spent` counts them as 0. */
+  unpriced: number;
+  state: 'ok' | 'near' | 'over';
+}
+
+/** The model calls of all sessions. The sums of days, models and folders are the totals. */
+export interface Overview {
+  since: Time;
+  until: Time;
+  totals: Spent;
+  /** Oldest first, also those without calls. */
+  days: SpentDay[];
+  /** The dearest first. */
+  models: SpentModel[];
+  folders: SpentFolder[];
+  /** The ten dearest. */
+  sessions: SpentSession[];
+  budgets: BudgetState[];
 }
 
 export interface Checkpoint {
@@ -1228,8 +1408,16 @@ export interface Methods {
     params: OfSession & Page;
     result: { /** Oldest first. */ messages: ListedMessage[]; summary?: Summary; /** For the previous page. */ nextCursor?: string };
   };
+  '_strata/session/search': {
+    params: Page & FolderScope & { query: string };
+    result: { /** Best first. */ sessions: FoundSession[]; /** Number of sessions on all pages. */ total: number; nextCursor?: string };
+  };
+  '_strata/history/find': {
+    params: OfSession & Page & { /** At most 1,024 bytes. */ text: string };
+    result: { /** Oldest first. */ places: FoundPlace[]; nextCursor?: string };
+  };
   '_strata/history/search': {
-    params: Page & { query: string; role?: Role; cwd?: string };
+    params: Page & FolderScope & { query: string; role?: Role; sessionId?: string };
     result: {
       hits: SearchHit[];
       nextCursor?: string;
@@ -1355,6 +1543,7 @@ export interface Methods {
 
   '_strata/context/budget': { params: OfSession; result: Budget };
   '_strata/context/breakdown': { params: OfSession; result: Breakdown };
+  '_strata/context/cache': { params: OfSession; result: CacheOutlook };
   '_strata/context/report': { params: OfSession & { /** Width of the terminal. */ columns?: number }; result: { /** Multi-line. */ text: string; line: string } };
   '_strata/context/count': {
     params: OfSession & { text?: string; messages?: NewMessage[] };
@@ -1393,6 +1582,12 @@ export interface Methods {
   '_strata/requests/compare': {
     params: OfSession & { callId: string; with?: string };
     result: RequestComparison | { kept: false; reason: NotKept; call: RequestCall; with?: RequestCall };
+  };
+
+  /** The last calendar days, including today. */
+  '_strata/usage/overview': {
+    params: { /** 1 to 366; default 30. */ days?: number; /** IANA name; default: the server's zone. */ timeZone?: string };
+    result: Overview;
   };
 
   '_strata/providers/list': { params: Empty; result: { providers: Provider[] } };
@@ -1859,9 +2054,19 @@ export type ServerEventNotification =
   /** Also sent for an imported or undeleted session. */
   | { type: 'created'; sessionId: string; session: SessionInfo }
   | { type: 'renamed'; sessionId: string; session: SessionInfo }
-  | { type: 'state'; sessionId: string; state: SessionState }
+  | {
+      type: 'state';
+      sessionId: string;
+      state: SessionState;
+      /** Missing for `idle`. */
+      activity?: Activity;
+      /** A turn that has ended since the last event of this type. */
+      ended?: { turnId: string; status: 'completed' | 'cancelled' | 'failed' | 'interrupted' };
+    }
   | { type: 'deleted'; sessionId: string }
   | { type: 'counts'; counts: Counts }
+  /** A budget has reached a threshold, once in its period. */
+  | { type: 'budget'; budget: BudgetState; /** The warning, for the user. */ text: string }
   /** The `mcpServers` of `_strata/server/info` have changed. */
   | { type: 'mcp_servers' }
   /** Events were dropped: the list must be fetched again. */

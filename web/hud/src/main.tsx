@@ -5,16 +5,17 @@ import { listen } from "./keys.ts";
 import { route } from "./routes.ts";
 import { enter } from "./store/access.ts";
 import { client, isOpen, start } from "./store/connection.ts";
-import { questions } from "./store/questions.ts";
 import { connectionChanged } from "./store/server.ts";
 import { current, open } from "./store/session.ts";
-import { follow, lost } from "./store/sessions.ts";
+import { attention, follow, lost } from "./store/sessions.ts";
 import { failed } from "./store/toasts.ts";
+import { followSeen } from "./store/unread.ts";
 
 enter();
 const root = document.getElementById("hud");
 if (root) render(<App />, root);
 listen();
+followSeen();
 
 effect(() => {
   const open = isOpen.value;
@@ -32,7 +33,7 @@ effect(() => {
 });
 effect(() => {
   const title = current.value?.title.value;
-  const asked = questions.value.length;
-  document.title = (asked > 0 ? `(${asked}) ` : "") + (title ? `${title} · Strata` : "Strata");
+  const waiting = attention.value.size;
+  document.title = (waiting > 0 ? `(${waiting}) ` : "") + (title ? `${title} · Strata` : "Strata");
 });
 void start();

@@ -25,6 +25,7 @@ func (l *loader) check() {
 		l.checkProvider("providers."+name, l.Providers[name])
 	}
 	l.checkMCPServers()
+	l.checkBudgets()
 	l.checkModel("model", l.Model)
 	l.checkModel("detection_model", l.DetectionModel)
 	l.checkModel("summary_model", l.SummaryModel)

@@ -54,6 +54,8 @@ type Config struct {
 
 	MCPServers map[string]*MCPServer `yaml:"mcp_servers" names:"mcpserver"`
 
+	Budgets map[string]*Budget `yaml:"budgets" names:"budget"`
+
 	Timeouts Timeouts `yaml:"timeouts"`
 	Limits   Limits   `yaml:"limits"`
 

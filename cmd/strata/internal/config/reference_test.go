@@ -108,7 +108,7 @@ func keyTable() string {
 func example() *Config {
 	c := Default()
 	c.Providers, c.Models = map[string]*Provider{}, map[string]*Model{}
-	c.MCPServers = map[string]*MCPServer{}
+	c.MCPServers, c.Budgets = map[string]*MCPServer{}, map[string]*Budget{}
 	for _, s := range c.all().members() {
 		switch s.name() {
 		case "providers":
@@ -117,6 +117,8 @@ func example() *Config {
 					m.entry("HEADER")
 				}
 			}
+		case "budgets":
+			s.entry("name")
 		case "models":
 			s.entry("provider/model")
 		case "mcp_servers":

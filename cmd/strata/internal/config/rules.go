@@ -41,6 +41,7 @@ var rules = map[string]rule{
 	"denying":  {callRule, func(s string) bool { return faults["denying"](s) == nil }},
 	"header":   {"a header's name: letters, digits and '-'", matches(64, `[A-Za-z0-9-]+`)},
 
+	"budget":       {"a budget's name: letters, digits, '.', '-' and '_'", matches(64, `[A-Za-z0-9._-]+`)},
 	"mcpserver":    {"a server's name: letters, digits, '.', '-' and '_'", matches(64, `[A-Za-z0-9._-]+`)},
 	"program":      {"a program: a path or a name", func(s string) bool { return strings.TrimSpace(s) != "" && hasNoNUL(s) }},
 	"mcpurl":       {"an http or https address without user or fragment", isMCPURL},

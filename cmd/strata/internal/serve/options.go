@@ -58,6 +58,7 @@ func serverOptions(p *cli.Process, c *config.Config, opt options, client *llm.Cl
 		Connections: c.Limits.Connections, Requests: c.Limits.Requests, FrameBytes: c.Limits.FrameBytes,
 		CompactionWorkers: c.Compaction.Workers,
 		MCPServers:        c.MCPDefinitions(p.Getenv),
+		Budgets:           c.BudgetList(),
 		Models:            catalogue{client},
 		Workspaces:        workspaces{c, rules, guard},
 		Sessions: session.Settings{

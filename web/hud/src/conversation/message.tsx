@@ -8,6 +8,7 @@ import type { Entry } from "../store/transcript.ts";
 import { CopyButton, IconButton } from "../ui/controls.tsx";
 import { Icon } from "../ui/icons.tsx";
 import { Call, Plan, Steps } from "./call.tsx";
+import { EndedView } from "./ended.tsx";
 import { Files, Labeled, Picture } from "./content.tsx";
 import { ThinkingFor, ThinkingNow } from "./pace.tsx";
 import { SegmentView, TailView, Waiting } from "./segments.tsx";
@@ -24,7 +25,7 @@ interface RowProps {
 export function RowView({ row, view, marked, toggle }: RowProps) {
   if (row.kind === "summary") return <SummaryRow summary={row.summary} />;
   const outside = !row.entry.message.inView && row.entry.message.seq > 0;
-  const classes = ["row", row.tone, row.edge, `is-${row.kind}`, row.kind === "head" && row.continued ? "continued" : "", outside ? "outside" : "", marked ? "marked" : ""].filter((c) => c !== "").join(" ");
+  const classes = ["row", row.tone, row.edge, `is-${row.kind}`, row.kind === "head" && row.continued ? "continued" : "", outside && row.kind !== "ended" ? "outside" : "", marked ? "marked" : ""].filter((c) => c !== "").join(" ");
   return <div class={classes}>{rowBody(row, view, toggle)}</div>;
 }
 
@@ -39,7 +40,7 @@ function rowBody(row: Exclude<Row, { kind: "summary" }>, view: SessionView, togg
     case "thought":
       return <p class="thought" dir="auto">{row.segment.text}</p>;
     case "segment":
-      return <SegmentView segment={row.segment} all={row.all} at={row.at} />;
+      return <SegmentView segment={row.segment} all={row.all} at={row.at} grows={row.entry.live !== undefined} />;
     case "tail":
       return <TailView live={row.live} run={row.run} />;
     case "patched":
@@ -49,7 +50,7 @@ function rowBody(row: Exclude<Row, { kind: "summary" }>, view: SessionView, togg
     case "picture":
       return <Picture block={row.block} />;
     case "resource":
-      return <Labeled text={row.block.text ?? ""} label={row.block.uri} />;
+      return <Labeled text={row.block.text ?? ""} label={row.block.uri} code={{ lang: row.block.uri, from: 0, to: row.block.text?.length ?? 0 }} />;
     case "call":
       return <Call row={row} view={view} toggle={toggle} />;
     case "result":
@@ -62,6 +63,8 @@ function rowBody(row: Exclude<Row, { kind: "summary" }>, view: SessionView, togg
       return <Waiting />;
     case "changes":
       return <button type="button" class="changes-line" onClick={() => view.reviews.show(row.turnId)}><Icon name="edit" />{plural(row.files, "file")} changed</button>;
+    case "ended":
+      return <EndedView row={row} view={view} />;
     case "plan":
       return <Plan entries={row.entries} />;
   }
@@ -77,7 +80,7 @@ const endings: Record<string, string> = {
 
 const roles = { user: "You", assistant: "Reply", tool: "Tool" } as const;
 
-function author(entry: Entry): string {
+export function author(entry: Entry): string {
   const { role, model } = entry.message;
   return role === "assistant" && model ? base(model) : roles[role];
 }

@@ -3,6 +3,7 @@ import { plain } from "../text/plain.ts";
 import { segments, type Segment } from "../text/segments.ts";
 import type { Entry } from "../store/transcript.ts";
 import type { LivePart, LiveRun, LiveText } from "../store/live-text.ts";
+import { EndedRows, type Ended } from "./ended-rows.ts";
 import { resultKey, type Results, type ShownPlan } from "../store/tool-calls.ts";
 
 /** Row is a row of the conversation: the head of a message, a segment of its text, a tool call, its ending. */
@@ -24,6 +25,7 @@ export type Row = { key: string; entry: Entry; tone: "user" | "reply"; edge: "" 
   | { kind: "waiting" }
   | { kind: "changes"; turnId: string; files: number }
   | { kind: "plan"; entries: readonly PlanEntry[] }
+  | Ended
 ) | { key: string; kind: "summary"; summary: Summary };
 
 /** Streams is the run of thinking in a reply that is not stored yet. */
@@ -255,6 +257,8 @@ export interface Shown {
   running: string;
   /** A call of the running turn has no result yet. */
   calling: boolean;
+  /** Nothing runs, and the newest messages are loaded. */
+  idle: boolean;
   expanded: Expanded;
 }
 
@@ -264,7 +268,12 @@ export function allRows(shown: Shown): Row[] {
   let pendingSummary = shown.summary;
   const groups = repliesOf([...shown.entries, ...shown.tail]);
   const planned = shown.plan === null ? undefined : groups.findLast((g) => turnOf(g) === shown.plan?.turnId);
+  const ended = new EndedRows(shown);
+  const add = (row: Row | null): void => {
+    if (row) rows.push(row);
+  };
   for (const group of groups) {
+    add(ended.before(group));
     if (pendingSummary && group.some((e) => e.message.inView)) {
       rows.push({ key: "summary", kind: "summary", summary: pendingSummary });
       pendingSummary = undefined;
@@ -272,6 +281,7 @@ export function allRows(shown: Shown): Row[] {
     addReply(rows, group, shown);
     if (shown.plan && group === planned) addPlan(rows, group, shown.plan);
   }
+  add(ended.last());
   if (pendingSummary) rows.push({ key: "summary", kind: "summary", summary: pendingSummary });
   return rows;
 }

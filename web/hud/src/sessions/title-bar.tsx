@@ -1,4 +1,4 @@
-import type { TargetedKeyboardEvent } from "preact";
+import type { ComponentChildren, TargetedKeyboardEvent } from "preact";
 import { useState } from "preact/hooks";
 import { go, sessionAddress } from "../routes.ts";
 import { call, isOpen, offers } from "../store/connection.ts";
@@ -11,7 +11,7 @@ import { IconButton } from "../ui/controls.tsx";
 import { Cut } from "../ui/cut.tsx";
 
 /** The title of the open session, editable in place, and the actions on the session. */
-export function TitleBar({ view }: { view: SessionView }) {
+export function TitleBar({ view, children }: { view: SessionView; children?: ComponentChildren }) {
   const [naming, setNaming] = useState(false);
   const title = view.title.value || "Untitled session";
   const remove = (): void => {
@@ -41,6 +41,7 @@ export function TitleBar({ view }: { view: SessionView }) {
         {offers("_strata/session/fork") && <IconButton icon="fork" label="Fork session" disabled={!isOpen.value} onClick={fork} />}
         <IconButton icon="download" label="Export session" disabled={!isOpen.value} onClick={() => void exportSession(view.id, title)} />
         <IconButton icon="trash" label="Delete session" disabled={!isOpen.value} onClick={remove} />
+        {children}
       </div>
     </header>
   );

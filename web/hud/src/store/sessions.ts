@@ -1,14 +1,19 @@
 import { computed, signal } from "@preact/signals";
-import type { ServerEvent, SessionInfo } from "@strata/client";
+import type { Activity, ServerEvent, SessionInfo } from "@strata/client";
 import { call, client } from "./connection.ts";
+import { notify } from "./notifications.ts";
+import { questions } from "./questions.ts";
 import { counts, info } from "./server.ts";
-import { failed, toast } from "./toasts.ts";
+import { failed, toast, undoable } from "./toasts.ts";
+import { mark, seen, unread } from "./unread.ts";
 
 /** An entry of the session list. */
 export interface Listed {
   info: SessionInfo;
-  /** Its activity, "" if idle. */
+  /** Its state, "" if idle. */
   state: string;
+  /** What it does; undefined if idle. */
+  activity?: Activity | undefined;
 }
 
 /** Pages of the list that are loaded automatically; scrolling loads more. */
@@ -19,6 +24,13 @@ export const loading = signal(true);
 export const nextCursor = signal<string | undefined>(undefined);
 /** The list may be out of date. */
 export const stale = signal(false);
+
+/** The ids of the sessions that wait for the user: with a question, or with a reply that was not seen. */
+export const attention = computed<ReadonlySet<string>>(() => {
+  const ids = new Set(questions.value.map((q) => q.sessionId));
+  for (const [id, listed] of sessions.value) if (asks(listed) || unread.value.has(id)) ids.add(id);
+  return ids;
+});
 
 /** A folder with its sessions. Folders and sessions are sorted by last use, most recent first. */
 export interface Folder {
@@ -60,12 +72,16 @@ function take(event: ServerEvent): void {
       break;
     case "deleted":
       remove(event.sessionId);
+      seen(event.sessionId);
       break;
     case "state":
-      stateChanged(event.sessionId, event.state);
+      stateChanged(event);
       break;
     case "counts":
       counts.value = event.counts;
+      break;
+    case "budget":
+      toast(event.text, { bad: event.budget.state === "over" });
       break;
     case "mcp_servers":
       info.changed();
@@ -81,14 +97,16 @@ function take(event: ServerEvent): void {
   }
 }
 
-const stateOf = (info: SessionInfo): string => info._meta?.strata?.state ?? "";
+/** listed returns the entry of a session as the server lists it. */
+const listed = (info: SessionInfo): Listed => ({ info, state: info._meta?.strata?.state ?? "", activity: info._meta?.strata?.activity });
 
 /** The folder of a session, the same for all spellings of its path. */
 const folderOf = (info: SessionInfo): string => info._meta?.strata?.folder ?? info.cwd;
 
 export function put(info: SessionInfo): void {
+  const told = listed(info);
   const known = sessions.value.get(info.sessionId);
-  sessions.value = new Map(sessions.value).set(info.sessionId, { info, state: stateOf(info) || (known?.state ?? "") });
+  sessions.value = new Map(sessions.value).set(info.sessionId, told.state === "" && known ? { ...known, info } : told);
 }
 
 function remove(id: string): void {
@@ -97,12 +115,32 @@ function remove(id: string): void {
   sessions.value = left;
 }
 
-function stateChanged(id: string, state: string): void {
+function stateChanged({ sessionId: id, state, activity, ended }: Extract<ServerEvent, { type: "state" }>): void {
   const known = sessions.value.get(id);
   if (!known) return;
   const shown = state === "idle" || state === "closed" ? "" : state;
-  sessions.value = new Map(sessions.value).set(id, { ...known, state: shown });
+  sessions.value = new Map(sessions.value).set(id, { ...known, state: shown, activity });
   if (state === "idle") void touch(id);
+  if (ended && ended.status !== "cancelled") replied(known.info, ended.status === "completed");
+  if (activity?.kind === "asking" && known.activity?.kind !== "asking") {
+    notify(id, titleOf(known.info), `Needs permission: ${activity.title ?? ""}`, () => asks(sessions.peek().get(id)));
+  }
+}
+
+/** asks reports whether a session waits for a decision of the user. */
+export const asks = (listed: Listed | undefined): boolean => listed?.activity?.kind === "asking";
+
+/** replied marks a session whose reply has ended out of the user's sight. */
+function replied(info: SessionInfo, complete: boolean): void {
+  if (mark(info.sessionId)) notify(info.sessionId, titleOf(info), complete ? "The reply is complete" : "The reply failed");
+}
+
+/** missed marks the sessions whose reply has ended while the page was not connected. */
+function missed(before: ReadonlyMap<string, Listed>, now: ReadonlyMap<string, Listed>): void {
+  for (const [id, { state }] of before) {
+    const found = now.get(id);
+    if (state === "running" && found && found.state !== "running") replied(found.info, true);
+  }
 }
 
 /** touch updates the time of a session, which moves it up in the list. */
@@ -126,11 +164,12 @@ export async function list(): Promise<void> {
     for (let page = 0; page < PAGES_AT_ONCE; page++) {
       const response = await call("session/list", cursor ? { cursor } : {});
       if (token !== listing) return;
-      for (const info of response.sessions) found.set(info.sessionId, { info, state: stateOf(info) });
+      for (const info of response.sessions) found.set(info.sessionId, listed(info));
       cursor = response.nextCursor;
       if (page === 0 && sessions.value.size === 0) sessions.value = new Map(found);
       if (cursor === undefined) break;
     }
+    missed(sessions.peek(), found);
     sessions.value = found;
     nextCursor.value = cursor;
     stale.value = false;
@@ -149,7 +188,7 @@ export async function listMore(): Promise<void> {
   try {
     const response = await call("session/list", { cursor });
     const all = new Map(sessions.value);
-    for (const info of response.sessions) all.set(info.sessionId, { info, state: stateOf(info) });
+    for (const info of response.sessions) all.set(info.sessionId, listed(info));
     sessions.value = all;
     nextCursor.value = response.nextCursor;
   } catch (error) {
@@ -167,15 +206,7 @@ export async function rename(id: string, title: string): Promise<void> {
 export async function discard(id: string, title: string): Promise<void> {
   await call("session/delete", { sessionId: id });
   remove(id);
-  toast(`“${title}” deleted.`, { action: { label: "Undo", run: () => void undelete(id) } });
-}
-
-async function undelete(id: string): Promise<void> {
-  try {
-    put(await call("_strata/session/undelete", { sessionId: id }));
-  } catch (error) {
-    failed("Cannot restore the session")(error);
-  }
+  undoable(`“${title}” deleted.`, async () => put(await call("_strata/session/undelete", { sessionId: id })));
 }
 
 /** create creates a session in a folder and returns its id. */

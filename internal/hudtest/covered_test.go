@@ -12,7 +12,7 @@ import (
 )
 
 // covered is an expression for the texts of visible notices over which something else lies.
-const covered = `[...document.querySelectorAll(".below > *, .notices > *, .command-output, .composer")].filter((e) => {
+const covered = `[...document.querySelectorAll(".below > *, .transcript .failure, .notices > *, .command-output, .composer")].filter((e) => {
 	const r = e.getBoundingClientRect();
 	for (let i = 1; i < 12; i++) for (const y of [r.top + 3, (r.top + r.bottom) / 2, r.bottom - 3]) {
 		const top = document.elementFromPoint(r.left + r.width * i / 12, y);
@@ -58,9 +58,13 @@ func TestH18NothingCoversErrors(t *testing.T) {
 	})
 	p.Prompt("Try again")
 	p.WaitText(".failure", "not like this")
-	check("not like this")
-	p.Click(".to-end")
-	p.WaitText(".transcript", "Try again")
-	p.Wait(`!document.querySelector(".to-end")`)
-	p.Equals(covered, []string{})
+	for _, width := range []int64{390, 900, 1440} { // the error is the last row of the transcript
+		p.Run(chromedp.EmulateViewport(width, 800))
+		p.Wait(fmt.Sprintf("innerWidth === %d", width))
+		up()
+		p.Click(".to-end")
+		p.Wait(`!document.querySelector(".to-end")`)
+		p.WaitText(".transcript .failure", "not like this")
+		p.Equals(covered, []string{})
+	}
 }

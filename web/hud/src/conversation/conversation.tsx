@@ -63,6 +63,7 @@ function Transcript({ view }: { view: SessionView }) {
   const [expanded, setExpanded] = useState<ReadonlySet<string>>(new Set());
   const [atEnd, setAtEnd] = useState(true);
   const [top, setTop] = useState<Row | null>(null);
+  const [ends, setEnds] = useState(0); // number of ways to the newest message
   const entries = transcript.entries.value;
   const newer = transcript.newer.value;
   const tail = newer ? [] : transcript.tail.value;
@@ -106,7 +107,7 @@ function Transcript({ view }: { view: SessionView }) {
       {transcript.loading.value !== "" && <Progress value={undefined} label="Loading messages" />}
       <div class="transcript-window">
         <Above top={top} rows={rows} onShow={(key) => setJump({ key })} />
-        <VirtualList class="transcript" role="log" label="Conversation" sticky toEnd={prompted} rows={rows} estimate={estimate} target={jump ?? target}
+        <VirtualList class="transcript" role="log" label="Conversation" sticky toEnd={prompted + ends} rows={rows} estimate={estimate} target={jump ?? target}
           draw={(row: Row) => <RowView row={row} view={view} toggle={toggle} whole={row.key === found} marked={markedEntry !== undefined && isOf(row, markedEntry)} />}
           onNearTop={() => void transcript.loadOlder().catch(failed("Cannot load older messages"))}
           onNearEnd={() => void transcript.loadNewer().catch(failed("Cannot load newer messages"))}
@@ -119,7 +120,7 @@ function Transcript({ view }: { view: SessionView }) {
           <button type="button" class="to-end" aria-label="Go to newest message" title="Go to newest message"
             onClick={() => {
               leaveMessage(view);
-              void transcript.showNewest().catch(failed("Cannot load the newest messages")).then(scrollToEnd);
+              void transcript.showNewest().catch(failed("Cannot load the newest messages")).then(() => setEnds((n) => n + 1));
             }}>
             <Icon name="down" />
           </button>
@@ -166,13 +167,6 @@ function Questions({ view, rows, atEnd, onShow }: QuestionsProps) {
 const leaveMessage = (view: SessionView): void => go(sessionAddress(view.id, tabOf()), { replace: true });
 
 const tabOf = (): string => (route.peek().page === "session" ? (route.peek() as { tab: string }).tab : "");
-
-function scrollToEnd(): void {
-  requestAnimationFrame(() => {
-    const element = document.querySelector(".transcript");
-    if (element) element.scrollTop = element.scrollHeight;
-  });
-}
 
 /** partsAround returns the keys of what has to be expanded to show a message. A result is shown in its call. */
 function partsAround(view: SessionView, entry: Entry): string[] {

@@ -387,6 +387,8 @@ export function estimate(row: Row, width: number): number {
       return 200;
     case "call":
       return row.open ? 300 : 30;
+    case "ended":
+      return text(row.entry.message.ended?.error?.message ?? "", 22, 7) + (row.newest ? 60 : 12);
     case "plan":
       return 36 + 24 * row.entries.length;
     case "summary":

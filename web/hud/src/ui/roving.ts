@@ -6,7 +6,7 @@ const ITEMS = "a[href], button, summary, [tabindex]";
 const OWN = ".question, [role=menu], [role=tablist], .window, .prose-table, .scroll-x, pre, label, form";
 
 /** Blocks of text, which are Tab stops if they scroll. */
-const BLOCKS = "pre, .prose-table";
+const BLOCKS = "pre[tabindex], .prose-table";
 
 /** What a row of a list or a table is. */
 const ROW = ".window-row, tr, li";

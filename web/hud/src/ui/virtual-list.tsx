@@ -13,6 +13,8 @@ const OVERSCAN = 600;
 const MAX_HEIGHTS = 20_000;
 /** Maximum distance from the end, in pixels, that counts as the end. */
 const NEAR = 40;
+/** Pixels between the upper edge and the row that counts as the row there: a line over the list covers them. */
+const UNDER_TOP = 36;
 /** Pixels above a row to which the list jumps. */
 const HEADROOM = 72;
 
@@ -180,7 +182,7 @@ export function VirtualList<R extends Row>(props: VirtualListProps<R>) {
   };
   useListFocus({ scroller, rows, sticky, stops: props.stops ?? always, jump, atEnd: () => state.pinned, atTop: () => state.layout.at(state.top + HEADROOM) });
   useRoving(scroller, sticky ? { first: newest } : {});
-  const top = rows[state.layout.at(state.top + 1)];
+  const top = rows[state.layout.at(state.top > 0 ? state.top + UNDER_TOP : 0)];
   useEffect(() => {
     if (top && top.key !== state.shown) props.onTop?.(top);
     state.shown = top?.key ?? "";

@@ -137,6 +137,7 @@ func TestWordFaults(t *testing.T) {
 		}},
 		{"unfinished work", "rpc/conn.go", "// TO" + "DO: answer\n", []string{`rpc/conn.go:1: "TO` + `DO": a note about work that is not done`}},
 		{"such words in a build result", "web/dist/hud.js", "// TO" + "DO", nil},
+		{"such words in the page", "web/assets/hud-code.js", "/TO" + "DO/", nil},
 		{"a binary file", "web/dist/logo.png", "\x00 " + slash("work", "main"), nil},
 	}
 	for _, tt := range tests {

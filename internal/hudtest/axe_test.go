@@ -4,16 +4,19 @@ import (
 	"embed"
 	"fmt"
 	"io/fs"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
 	"strata/internal/npm"
 	"strata/internal/testclient"
+	"strata/internal/upstream"
 )
 
 //go:embed testdata/axe/*.json
@@ -44,6 +47,19 @@ const violations = `axe.run(document, { resultTypes: ["violations"], %s }).then(
 
 var axeRules = map[string]string{"light": "", "dark": `runOnly: ["color-contrast"]`}
 
+// quietFrames is the script of a promise: the page has the same elements for a few frames.
+const quietFrames = `new Promise((done) => {
+	let quiet = 0, last = 0;
+	const look = () => {
+		const now = document.getElementsByTagName("*").length;
+		quiet = now === last ? quiet + 1 : 0;
+		last = now;
+		if (quiet > 4) done(1);
+		else requestAnimationFrame(look);
+	};
+	look();
+})`
+
 // view is a state of the page.
 type view struct {
 	name string
@@ -51,15 +67,33 @@ type view struct {
 	hide func(p *Page) // optional
 }
 
+// menus is an expression for the buttons that open a menu, one of each kind, by the words before their object.
+const menus = `[...new Map([...document.querySelectorAll("button[aria-haspopup=menu]:not(:disabled)")].filter((b) => b.checkVisibility()).map((b) => [(b.ariaLabel ?? b.innerText).split(":")[0], b])).values()]`
+
+// menuViews returns the menus of the page that is shown.
+func menuViews(p *Page, session func(*Page)) []view {
+	p.t.Helper()
+	var all []view
+	for i := range Eval[int](p, menus+".length") {
+		all = append(all, view{name: fmt.Sprintf("menu %d", i), show: func(p *Page) {
+			session(p)
+			if Eval[bool](p, fmt.Sprintf("((b) => b && (b.click(), true))(%s[%d]) ?? false", menus, i)) {
+				p.Wait(`document.querySelector("[role=menu]")`)
+			}
+		}, hide: func(p *Page) { p.Type(kb.Escape); p.Wait(`!document.querySelector("[role=menu]")`) }})
+	}
+	return all
+}
+
 // views returns all pages and panels, with the dialogs, lists and menus that open over them. The panels are the tabs that the
 // page shows.
-func views(p *Page, rich, acting string) []view {
+func views(p *Page, rich, acting, failed string) []view {
 	p.t.Helper()
 	address := func(to, shown string) func(*Page) {
 		return func(p *Page) {
 			Eval[string](p, "location.hash = "+quote(to))
 			p.Wait(shown)
-			p.settle()
+			Eval[int](p, quietFrames)
 		}
 	}
 	escape := func(p *Page) { p.Type(kb.Escape); p.Wait(noDialog) }
@@ -77,7 +111,19 @@ func views(p *Page, rich, acting string) []view {
 		shown := fmt.Sprintf(`document.querySelector("#tab-%s")?.getAttribute("aria-selected") === "true" && document.querySelector(".panel")`, tab)
 		all = append(all, view{name: "panel " + tab, show: address("#/session/"+rich+"/"+tab, shown)})
 	}
+	all = append(all, menuViews(p, session)...)
 	return append(all,
+		view{name: "the next request", show: func(p *Page) {
+			address("#/session/"+rich+"/budget", `document.querySelector("#show-request")`)(p)
+			p.Click("#show-request")
+			p.Wait(`document.querySelector("dialog:modal .request-head")`)
+		}, hide: escape},
+		view{name: "a review", show: func(p *Page) {
+			address("#/session/"+acting, `document.querySelector(".question")`)(p)
+			p.press("r")
+			p.Wait(`document.querySelector("dialog:modal .review-file")`)
+		}, hide: escape},
+		view{name: "a failed turn", show: address("#/session/"+failed, `document.querySelector(".failure")`)},
 		view{name: "shortcuts", show: func(p *Page) { session(p); p.press("?"); p.Wait(`document.querySelector("dialog:modal")`) }, hide: escape},
 		view{name: "a new session", show: func(p *Page) { session(p); p.press("n"); p.Wait(`document.querySelector("dialog:modal")`) }, hide: escape},
 		view{name: "completions", show: func(p *Page) {
@@ -147,11 +193,20 @@ func TestH17AxeFindsNoViolation(t *testing.T) {
 	e := w.Editor(t)
 	rich := richSession(t, w, e)
 	acting := actingSession(t, w, e)
+	failed := e.NewSession(w.Home.Project)
+	w.Model.Push(upstream.Script{Status: http.StatusBadRequest, Body: `{"error":{"message":"not like this"}}`})
+	if _, err := e.Prompt(failed, "Fail"); err == nil {
+		t.Error("the prompt did not fail")
+	}
 	p := Open(t, w.Server)
 	Eval[int](p, axeScript(t)+"; 1")
 	seen := make(map[string]bool)
+	var checking time.Duration
+	begun := time.Now()
 	check := func(where, theme string) {
 		t.Helper()
+		since := time.Now()
+		defer func() { checking += time.Since(since) }()
 		for _, found := range Eval[[]string](p, fmt.Sprintf(violations, axeRules[theme])) {
 			if rule, _, _ := strings.Cut(found, " <"); !seen[rule+theme] {
 				seen[rule+theme] = true
@@ -160,7 +215,7 @@ func TestH17AxeFindsNoViolation(t *testing.T) {
 		}
 	}
 	p.Run(chromedp.EmulateViewport(1440, 900))
-	all := views(p, rich, acting)
+	all := views(p, rich, acting, failed)
 	for _, width := range []int64{390, 900, 1440, 1920} {
 		p.Run(chromedp.EmulateViewport(width, 900))
 		for _, v := range all {
@@ -174,4 +229,5 @@ func TestH17AxeFindsNoViolation(t *testing.T) {
 			}
 		}
 	}
+	t.Logf("%d views, %v of %v in axe-core", len(all), checking, time.Since(begun))
 }

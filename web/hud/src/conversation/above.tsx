@@ -36,7 +36,7 @@ export function Above({ top, rows, onShow }: AboveProps) {
     const copy = (event: Event): void => {
       const key = document.activeElement?.closest<HTMLElement>(".transcript [data-key]")?.dataset["key"];
       const of = entryOf(rows.find((row) => row.key === key)) ?? entry;
-      if (!of) return;
+      if (!of || plainText(of.message) === "") return;
       event.preventDefault();
       navigator.clipboard.writeText(plainText(of.message)).then(() => toast("Message copied"), failed("Cannot copy"));
     };
@@ -50,7 +50,7 @@ export function Above({ top, rows, onShow }: AboveProps) {
         <>
           <button type="button" class="link" onClick={() => onShow(start.key)}>{author(entry)}</button>
           <span class="above-text" dir="auto">{firstLine(entry.message)}</span>
-          {!entry.live && <CopyButton text={() => plainText(entry.message)} label="Copy message" />}
+          {!entry.live && plainText(entry.message) !== "" && <CopyButton text={() => plainText(entry.message)} label="Copy message" />}
         </>
       )}
     </div>

@@ -5,6 +5,9 @@ import { useEffect } from "preact/hooks";
 const ITEMS = "a[href], button, summary, [tabindex]";
 const OWN = ".question, [role=menu], [role=tablist], .window, .prose-table, .scroll-x, pre, label, form";
 
+/** Blocks of text, which are Tab stops if they scroll. */
+const BLOCKS = "pre[tabindex], .prose-table";
+
 /** What a row of a list or a table is. */
 const ROW = ".window-row, tr, li";
 
@@ -35,7 +38,7 @@ export function useRoving(ref: RefObject<HTMLElement | null>, { inside, first = 
         const active = last.get(widget);
         const stop = active && items.includes(active) ? active : first(items);
         for (const item of items) setTabIndex(item, item === stop ? 0 : -1);
-        for (const pre of widget.querySelectorAll("pre")) setTabIndex(pre, scrolls(pre) ? 0 : -1);
+        for (const block of widget.querySelectorAll<HTMLElement>(BLOCKS)) setTabIndex(block, scrolls(block) ? 0 : -1);
         if (widget.dataset["alone"] !== undefined) setTabIndex(widget, items.length === 0 ? 0 : -1);
       }
     };

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useReducer, useRef } from "preact/hooks";
+import { useListFocus } from "./list-focus.ts";
 import { useRoving } from "./roving.ts";
-import { nextStop, onStep } from "./steps.ts";
 
 export interface Row {
   /** Identifies the row in its list, and stays the same when the row changes. */
@@ -13,6 +13,8 @@ const OVERSCAN = 600;
 const MAX_HEIGHTS = 20_000;
 /** Maximum distance from the end, in pixels, that counts as the end. */
 const NEAR = 40;
+/** Pixels between the upper edge and the row that counts as the row there: a line over the list covers them. */
+const UNDER_TOP = 36;
 /** Pixels above a row to which the list jumps. */
 const HEADROOM = 72;
 
@@ -180,7 +182,7 @@ export function VirtualList<R extends Row>(props: VirtualListProps<R>) {
   };
   useListFocus({ scroller, rows, sticky, stops: props.stops ?? always, jump, atEnd: () => state.pinned, atTop: () => state.layout.at(state.top + HEADROOM) });
   useRoving(scroller, sticky ? { first: newest } : {});
-  const top = rows[state.layout.at(state.top + 1)];
+  const top = rows[state.layout.at(state.top > 0 ? state.top + UNDER_TOP : 0)];
   useEffect(() => {
     if (top && top.key !== state.shown) props.onTop?.(top);
     state.shown = top?.key ?? "";
@@ -232,79 +234,6 @@ export function VirtualList<R extends Row>(props: VirtualListProps<R>) {
       </div>
     </div>
   );
-}
-
-interface ListFocus<R extends Row> {
-  scroller: { current: HTMLElement | null };
-  rows: readonly R[];
-  sticky: boolean;
-  stops: (row: R) => boolean;
-  /** Scrolls to a row. */
-  jump: (key: string) => void;
-  /** The list follows new rows. */
-  atEnd: () => boolean;
-  /** The index of the row at the upper edge. */
-  atTop: () => number;
-}
-
-const focusableIn = (row: Element | null | undefined): HTMLElement | null => row?.querySelector<HTMLElement>("[data-message], a[href], button, [tabindex]") ?? null;
-
-/** useListFocus moves the focus to rows that may not be drawn, and keeps it in the list when its row is no longer drawn. */
-function useListFocus<R extends Row>(list: ListFocus<R>): void {
-  const now = useRef(list);
-  now.current = list;
-  const wanted = useRef("");
-  const held = useRef("");
-  const element = (key: string): Element | null => list.scroller.current?.querySelector(`[data-key="${CSS.escape(key)}"]`) ?? null;
-
-  useEffect(() => {
-    const scroller = list.scroller.current;
-    if (!scroller) return;
-    const hold = (event: FocusEvent): void => {
-      held.current = event.target instanceof Element ? (event.target.closest<HTMLElement>("[data-key]")?.dataset["key"] ?? "") : "";
-    };
-    const leave = (event: FocusEvent): void => {
-      if (event.relatedTarget instanceof Element) held.current = ""; // a row that is no longer drawn loses the focus to nothing
-    };
-    scroller.addEventListener("focusin", hold);
-    scroller.addEventListener("focusout", leave);
-    const end = onStep(scroller, (by) => {
-      const { rows, sticky, stops, atEnd, atTop, jump } = now.current;
-      const focused = element(held.current) ? rows.findIndex((row) => row.key === held.current) : -1;
-      const fresh = focused < 0 && document.activeElement !== scroller && (!sticky || atEnd());
-      const from = focused >= 0 ? focused : fresh ? (sticky ? rows.length : -1) : by > 0 ? atTop() : atTop() + 1;
-      const to = nextStop(rows, from, fresh && sticky ? -1 : fresh ? 1 : by, stops);
-      const key = to === undefined ? undefined : rows[to]?.key;
-      if (key === undefined) return false;
-      const target = focusableIn(element(key));
-      if (target && isInside(target, scroller)) {
-        target.focus({ preventScroll: true });
-        target.scrollIntoView({ block: "nearest" });
-      } else {
-        wanted.current = key;
-        jump(key);
-      }
-      return true;
-    });
-    return () => {
-      end();
-      scroller.removeEventListener("focusin", hold);
-      scroller.removeEventListener("focusout", leave);
-    };
-  }, []);
-
-  useLayoutEffect(() => {
-    if (held.current !== "" && document.activeElement === document.body && !element(held.current)) list.scroller.current?.focus({ preventScroll: true });
-    const target = wanted.current === "" ? null : focusableIn(element(wanted.current));
-    if (!target) return;
-    wanted.current = "";
-    target.focus({ preventScroll: true });
-  });
-}
-
-function isInside(element: Element, around: Element): boolean {
-  const [e, a] = [element.getBoundingClientRect(), around.getBoundingClientRect()];
-  return e.bottom > a.top - 40 && e.top < a.bottom + 40;
 }
 
 /** clamped returns a seen offset, or the present one if the browser moved the element because its content became shorter. */

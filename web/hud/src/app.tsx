@@ -6,7 +6,6 @@ import { opened, panelOf, panels } from "./panels.ts";
 import { Review } from "./review/dialog.tsx";
 import { go, route, sessionAddress } from "./routes.ts";
 import { ServerPage } from "./server/page.tsx";
-import { openMenu, RowMenu } from "./sessions/row.tsx";
 import { Sidebar } from "./sessions/sidebar.tsx";
 import { TitleBar } from "./sessions/title-bar.tsx";
 import { client, connection, refusal } from "./store/connection.ts";
@@ -32,7 +31,6 @@ export function App() {
       <Banner />
       <Sidebar />
       <Content />
-      {openMenu.value && <RowMenu />}
       {dialog.value === "new" && <NewSession />}
       {dialog.value === "help" && <Help />}
       <Toasts />

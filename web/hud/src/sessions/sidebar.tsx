@@ -12,7 +12,7 @@ import { Empty, IconButton, Progress } from "../ui/controls.tsx";
 import { Icon, Logo } from "../ui/icons.tsx";
 import { VirtualList } from "../ui/virtual-list.tsx";
 import { FailedServers } from "../server/mcp.tsx";
-import { SessionLine } from "./row.tsx";
+import { openMenu, RowMenu, SessionLine } from "./row.tsx";
 import { SearchResults } from "./search-results.tsx";
 import { dialog } from "../dialogs.ts";
 
@@ -36,6 +36,7 @@ export function Sidebar() {
       <SearchField />
       {query.value.trim() === "" ? <List /> : <SearchResults />}
       <Transfers />
+      {openMenu.value && <RowMenu />}
       <footer class="sidebar-foot">
         <a class={route.value.page === "server" ? "foot-link here" : "foot-link"} href="#/server" aria-current={route.value.page === "server" ? "page" : undefined}>
           <Icon name="server" />Server<FailedServers />

@@ -22,6 +22,6 @@ func completeFolder(p *peer, r *rpc.Request, params wire.CompleteParams, limit i
 		if err != nil {
 			return nil, wire.InvalidParams("params.prefix: %s %s", clip.Path(params.Prefix), err)
 		}
-		return wire.Completion{Folders: append([]string{}, found.Folders...), More: found.More}, nil
+		return wire.Completion(found), nil
 	})
 }

@@ -40,6 +40,7 @@ func TestH06AListOf2000SessionsDrawsWhatIsVisible(t *testing.T) {
 	w := NewWorld(t)
 	e := w.Editor(t)
 	oldest := manySessions(t, e, w.Home.Project, 2000)
+	last := e.NewSession(w.Home.Project)
 	p := Open(t, w.Server)
 	p.Wait(`document.querySelector(".sidebar-note")?.innerText.includes("1,000 sessions")`)
 	Eval[bool](p, `(() => {
@@ -56,7 +57,7 @@ func TestH06AListOf2000SessionsDrawsWhatIsVisible(t *testing.T) {
 	})()`)
 
 	// A change of one session draws at most its row and those that it moves.
-	if err := e.Call("_strata/session/rename", map[string]any{"sessionId": oldest, "title": "The oldest"}, nil); err != nil {
+	if err := e.Call("_strata/session/rename", map[string]any{"sessionId": last, "title": "Renamed elsewhere"}, nil); err != nil {
 		t.Fatal(err)
 	}
 	newest := e.NewSession(w.Home.Project)
@@ -77,7 +78,11 @@ func TestH06AListOf2000SessionsDrawsWhatIsVisible(t *testing.T) {
 	p.Type(kb.Enter)
 	p.Wait(`document.activeElement?.matches(".line .title-field")`)
 	p.Type("Renamed at the end" + kb.Enter)
-	p.WaitText(rowOf(oldest), "Renamed at the end")
+	p.Wait(fmt.Sprintf(`(() => {
+		const focus = document.activeElement;
+		return focus.matches(".line a") && focus.dataset.session !== %s;
+	})()`, quote(oldest))) // the row moves to the top, the focus stays at its place
+	p.Wait(`(document.querySelector(".session-list").scrollTop = 0, document.querySelector(".line-title")?.innerText === "Renamed at the end")`)
 	if most := Eval[int](p, "window.most"); most > 100 {
 		t.Errorf("up to %d rows are drawn", most)
 	}

@@ -26,7 +26,7 @@ const separator = string(filepath.Separator)
 
 // Completion are folders that continue a typed path.
 type Completion struct {
-	Folders []string // absolute paths, sorted by name
+	Folders []string // absolute paths, sorted by name; never nil
 	More    bool     // there are more
 }
 
@@ -58,7 +58,7 @@ func (f *Folders) Complete(ctx context.Context, prefix string, limit int) (Compl
 	slices.SortFunc(found, byName)
 	found = slices.Compact(found)
 	n := min(limit, len(found))
-	return Completion{Folders: found[:n], More: more || n < len(found)}, nil
+	return Completion{Folders: append([]string{}, found[:n]...), More: more || n < len(found)}, nil
 }
 
 // homePrefix returns the prefix that all folders in the user's home folder have.

@@ -8,7 +8,6 @@ import { Review } from "./review/dialog.tsx";
 import { RequestPage } from "./requests/lazy.tsx";
 import { go, REQUESTS, route, sessionAddress } from "./routes.ts";
 import { ServerPage } from "./server/page.tsx";
-import { openMenu, RowMenu } from "./sessions/row.tsx";
 import { SessionsPane } from "./sessions/sessions-pane.tsx";
 import { TitleBar } from "./sessions/title-bar.tsx";
 import { client, connection, refusal } from "./store/connection.ts";
@@ -48,7 +47,6 @@ export function App() {
       <Banner />
       <SessionsPane narrow={narrow} />
       <Content />
-      {openMenu.value && <RowMenu />}
       {dialog.value === "new" && <NewSession />}
       {dialog.value === "help" && <Help />}
       <Toasts />

@@ -8,6 +8,7 @@ import { unread } from "../store/unread.ts";
 import { fully, when } from "../text/format.ts";
 import { Icon } from "../ui/icons.tsx";
 import { later } from "../ui/later.tsx";
+import { keepFocus } from "./focus.ts";
 import { isNaming, naming, TitleField } from "./naming.tsx";
 
 const states: Record<string, string> = { running: "running", asking: "needs permission", compacting: "compacting", closing: "closing", loading: "loading" };
@@ -17,9 +18,6 @@ export const openMenu = signal<{ id: string; x: number; y: number } | null>(null
 
 /** The menu of a row. */
 export const RowMenu = later(() => import("./parts.ts").then((m) => m.RowMenu));
-
-/** linkOf returns the link of a session's row, null if it is not drawn. */
-export const linkOf = (id: string): HTMLElement | null => document.querySelector(`.line a[data-session="${CSS.escape(id)}"]`);
 
 /** A session in the list. F2 renames it; a right click, Shift+F10 or the menu key open its menu. */
 export function SessionLine({ listed }: { listed: Listed }) {
@@ -43,7 +41,7 @@ export function SessionLine({ listed }: { listed: Listed }) {
     event.preventDefault();
   };
   if (isNaming(id, "row")) {
-    return <div class="line" role="listitem"><TitleField id={id} title={info.title ?? ""} onDone={() => requestAnimationFrame(() => linkOf(id)?.focus())} /></div>;
+    return <div class="line" role="listitem"><TitleField id={id} title={info.title ?? ""} onDone={() => requestAnimationFrame(() => keepFocus(id))} /></div>;
   }
   const state = questionsOf(id).length > 0 || asks(listed) ? "asking" : listed.state;
   const isUnread = unread.value.has(id);

@@ -15,7 +15,7 @@ import { Icon, Logo } from "../ui/icons.tsx";
 import { VirtualList } from "../ui/virtual-list.tsx";
 import { FailedServers } from "../server/mcp.tsx";
 import { Cut } from "../ui/cut.tsx";
-import { SessionLine } from "./row.tsx";
+import { openMenu, RowMenu, SessionLine } from "./row.tsx";
 import { SearchField } from "./search-field.tsx";
 import { hideSessions } from "./sessions-pane.tsx";
 import { useSteady } from "./steady.ts";
@@ -45,6 +45,7 @@ export function Sidebar({ children }: { children?: ComponentChildren }) {
       <SearchField />
       {query.value.trim() === "" ? <List /> : <SearchResults />}
       <Transfers />
+      {openMenu.value && <RowMenu />}
       <footer class="sidebar-foot">
         <a class={route.value.page === "server" ? "foot-link here" : "foot-link"} href="#/server" aria-current={route.value.page === "server" ? "page" : undefined}>
           <Icon name="server" />Server<FailedServers />

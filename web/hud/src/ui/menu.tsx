@@ -17,28 +17,28 @@ interface MenuProps {
   /** Where it opens, in the viewport. */
   x: number;
   y: number;
-  /** chosen tells that an item runs, which decides where the focus goes. */
-  onClose: (chosen: boolean) => void;
+  onClose: () => void;
 }
 
 /** Pixels between a menu and the edge of the viewport. */
 const MARGIN = 8;
 
-/** A menu. The arrow keys, Home, End and first letters move in it; Escape, Tab and a click outside close it. */
+/** A menu in front of everything. The arrow keys, Home, End and first letters move in it; Escape, Tab and a click outside close it. */
 export function Menu({ label, items, x, y, onClose }: MenuProps) {
   const menu = useRef<HTMLDivElement>(null);
   useLayoutEffect(() => {
     const element = menu.current;
     if (!element) return;
+    if (element.showPopover && !element.matches(":popover-open")) element.showPopover();
     element.style.left = `${Math.max(MARGIN, Math.min(x, innerWidth - element.offsetWidth - MARGIN))}px`;
     element.style.top = `${Math.max(MARGIN, Math.min(y, innerHeight - element.offsetHeight - MARGIN))}px`;
     (enabled(element)[0] ?? element).focus();
   }, [x, y]);
   useEffect(() => {
     const outside = (event: Event): void => {
-      if (!menu.current?.contains(event.target as Node)) onClose(false);
+      if (!menu.current?.contains(event.target as Node)) onClose();
     };
-    const away = (): void => onClose(false);
+    const away = (): void => onClose();
     document.addEventListener("pointerdown", outside, true);
     addEventListener("resize", away);
     addEventListener("blur", away);
@@ -51,14 +51,14 @@ export function Menu({ label, items, x, y, onClose }: MenuProps) {
   const keys = (event: TargetedKeyboardEvent<HTMLDivElement>): void => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     event.stopPropagation();
-    if (event.key === "Escape" || event.key === "Tab") onClose(false);
+    if (event.key === "Escape" || event.key === "Tab") onClose();
     else if (!move(event.currentTarget, event.key)) return;
     event.preventDefault();
   };
   return (
-    <div ref={menu} class="menu" role="menu" aria-label={label} tabIndex={-1} onKeyDown={keys} onContextMenu={(e) => e.preventDefault()}>
+    <div ref={menu} class="menu" popover="manual" role="menu" aria-label={label} tabIndex={-1} onKeyDown={keys} onContextMenu={(e) => e.preventDefault()}>
       {items.map((item) => (
-        <button key={item.label} type="button" role="menuitem" tabIndex={-1} disabled={item.disabled} onClick={() => { onClose(true); item.run(); }}>
+        <button key={item.label} type="button" role="menuitem" tabIndex={-1} disabled={item.disabled} onClick={() => { onClose(); item.run(); }}>
           <Icon name={item.icon} />
           <span>{item.label}</span>
           {item.shortcut && <kbd aria-hidden="true">{item.shortcut}</kbd>}

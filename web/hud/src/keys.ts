@@ -30,9 +30,12 @@ export const shortcuts = (): readonly { keys: string[]; action: string }[] => [
 const isTyping = (target: EventTarget | null): boolean =>
   target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName));
 
+/** The key of the browser's own shortcuts. On a Mac, Ctrl with a letter moves the cursor in a text. */
+const primary = /^(Mac|iP)/.test(navigator.platform) ? "metaKey" : "ctrlKey";
+
 export function listen(): void {
   addEventListener("keydown", (event) => {
-    if ((event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey) return chord(event);
+    if (event[primary] && !event.altKey && !event.shiftKey) return chord(event);
     if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
     if (isTyping(event.target) || dialog.peek() !== "" || document.querySelector("dialog[open]")) return;
     const run = actions[event.key];
@@ -42,12 +45,12 @@ export function listen(): void {
 }
 
 function chord(event: KeyboardEvent): void {
-  const run = chords[event.key];
+  const run = chords[event.key.toLowerCase()];
   if (!run || event.defaultPrevented || document.querySelector("dialog[open]")) return;
   if (run() !== false) event.preventDefault();
 }
 
-/** The action of each key with Ctrl or Cmd; false if the browser's own applies. */
+/** The action of each key with the primary one; false if the browser's own applies. */
 const chords: Record<string, () => void | false> = {
   f: find,
   p: print,

@@ -8,8 +8,7 @@ import { lineKeys, sendKeys } from "./ui/sending.ts";
 /** The shortcuts listed in the help dialog. Single-letter shortcuts are inactive while a text field has the focus. */
 export const shortcuts = (): readonly { keys: string[]; action: string }[] => [
   { keys: ["/"], action: "Search sessions and messages" },
-  { keys: ["Ctrl", "F"], action: "Find in the session; again: the browser’s own search" },
-  { keys: ["F3"], action: "Next match; with Shift the previous one" },
+  { keys: ["Ctrl", "F"], action: "Find in the session; again: the browser’s own" },
   { keys: ["Ctrl", "P"], action: "Print all messages of the session" },
   { keys: ["n"], action: "Create session" },
   { keys: ["c"], action: "Focus the prompt" },

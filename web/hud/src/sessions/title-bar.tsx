@@ -38,7 +38,7 @@ export function TitleBar({ view }: { view: SessionView }) {
           <bdi class="cut" title={view.cwd.value}><Cut text={view.cwd.value} /></bdi>
         </p>
       </div>
-      <p class="print-hint">Only messages on screen are printed. The print view (Ctrl+P) has all of them.</p>
+      <p class="print-hint">The print view (Ctrl+P) has all messages.</p>
       <div class="title-actions">
         <IconButton icon="edit" label="Rename session" disabled={!isOpen.value} onClick={() => setNaming(true)} />
         {offers("_strata/session/fork") && <IconButton icon="fork" label="Fork session" disabled={!isOpen.value} onClick={fork} />}

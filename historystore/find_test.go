@@ -40,10 +40,10 @@ func found(t testing.TB, s *Store, q SessionSearch) (ids []string) {
 func TestSessionsAreFoundByTitleAndFolder(t *testing.T) {
 	s := openTest(t, "", Options{})
 	commit(t, s,
-		titled("sess_a", "Config: load it", "/work" + "/app", 1), titled("sess_b", "Fix the config", "/work" + "/app", 2),
-		titled("sess_c", "Fix reconfigure", "/work" + "/app", 9), titled("sess_d", "Other", "/work" + "/config", 3),
-		titled("sess_e", "Other", "/config/app", 8), titled("sess_f", "Config again", "/work" + "/app", 4), titled("sess_g", "Nothing", "/work", 5),
-		titled("sess_deleted", "Config", "/work" + "/app", 6), hiddenSession("sess_hidden"))
+		titled("sess_a", "Config: load it", "/projects/app", 1), titled("sess_b", "Fix the config", "/projects/app", 2),
+		titled("sess_c", "Fix reconfigure", "/projects/app", 9), titled("sess_d", "Other", "/projects/config", 3),
+		titled("sess_e", "Other", "/config/app", 8), titled("sess_f", "Config again", "/projects/app", 4), titled("sess_g", "Nothing", "/projects", 5),
+		titled("sess_deleted", "Config", "/projects/app", 6), hiddenSession("sess_hidden"))
 	if err := s.Delete(ctx, "sess_deleted", epoch); err != nil {
 		t.Fatal(err)
 	}
@@ -51,14 +51,14 @@ func TestSessionsAreFoundByTitleAndFolder(t *testing.T) {
 	for _, limit := range []int{0, 1, 2, 500} {
 		equal(t, "sessions", found(t, s, SessionSearch{Query: "cÓnfig", Limit: limit}), all)
 	}
-	equal(t, "of folders", found(t, s, SessionSearch{Query: "config", Folders: []string{"/work" + "/config"}}), []string{"sess_d"})
+	equal(t, "of folders", found(t, s, SessionSearch{Query: "config", Folders: []string{"/projects/config"}}), []string{"sess_d"})
 	equal(t, "of no folder", found(t, s, SessionSearch{Query: "config", Folders: []string{}}), []string(nil))
 	equal(t, "no query", found(t, s, SessionSearch{Query: ` "" `}), []string(nil))
-	page, err := NewFinder(s).Sessions(ctx, SessionSearch{Query: "config wor", Limit: 1})
+	page, err := NewFinder(s).Sessions(ctx, SessionSearch{Query: "config roj", Limit: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	equal(t, "marks", fmt.Sprint(page.Sessions[0].TitleMarks, page.Sessions[0].FolderMarks, page.Total), "[{0 6}] [{1 4}] 5")
+	equal(t, "marks", fmt.Sprint(page.Sessions[0].TitleMarks, page.Sessions[0].FolderMarks, page.Total), "[{0 6}] [{2 5}] 5")
 	for _, cursor := range []string{"AAAA", "é", cursor{hitList, 5, "12345678x"}.encode(), cursor{foundList, 5, "short"}.encode()} {
 		_, err := NewFinder(s).Sessions(ctx, SessionSearch{Query: "config", Cursor: cursor})
 		wantError(t, err, ErrCursor)

@@ -200,3 +200,30 @@ func TestH19FindInALongSession(t *testing.T) {
 		}
 	}
 }
+
+// Another session takes the focus with it, and the bar is gone. Without a focus before, closing focuses the found message.
+func TestH19FindEndsWithItsSession(t *testing.T) {
+	w := NewWorld(t)
+	e := w.Editor(t)
+	sid, _ := needles(t, w, e)
+	other := titledSession(t, e, w.Home.Project, "Another session", "Without any")
+	p := Open(t, w.Server)
+	p.Session(sid)
+	p.WaitText(".transcript", "That is all.")
+	p.Wait(`(document.activeElement.blur(), document.activeElement === document.body)`)
+	p.chord("f")
+	p.Wait(`document.activeElement.id === "find"`)
+	p.Type("word0499")
+	p.WaitText(".find-state", "1 of 1")
+	p.Wait(inView + ` === "word0499"`)
+	p.Type(kb.Escape)
+	p.Wait(`document.activeElement.matches("[data-message]")`)
+	p.chord("f")
+	p.Wait(`document.activeElement.id === "find"`)
+	p.Click(`.line a[data-session="` + other + `"]`)
+	p.WaitText(".transcript", "Without any")
+	p.Wait(`!document.querySelector(".find")`)
+	p.Session(sid)
+	p.WaitText(".transcript", "That is all.")
+	p.Wait(`!document.querySelector(".find")`)
+}

@@ -12,8 +12,7 @@ import { lineKeys, sendKeys } from "./ui/sending.ts";
 /** The shortcuts listed in the help dialog. Single-letter shortcuts are inactive while a text field has the focus. */
 export const shortcuts = (): readonly { keys: string[]; action: string }[] => [
   { keys: ["/"], action: "Search sessions and messages" },
-  { keys: ["Ctrl", "F"], action: "Find in the session; again: the browser’s own search" },
-  { keys: ["F3"], action: "Next match; with Shift the previous one" },
+  { keys: ["Ctrl", "F"], action: "Find in the session; again: the browser’s own" },
   { keys: ["Ctrl", "P"], action: "Print all messages of the session" },
   { keys: ["n"], action: "Create session" },
   { keys: ["c"], action: "Focus the prompt" },
@@ -40,9 +39,12 @@ export const shortcuts = (): readonly { keys: string[]; action: string }[] => [
 const isTyping = (target: EventTarget | null): boolean =>
   target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName));
 
+/** The key of the browser's own shortcuts. On a Mac, Ctrl with a letter moves the cursor in a text. */
+const primary = /^(Mac|iP)/.test(navigator.platform) ? "metaKey" : "ctrlKey";
+
 export function listen(): void {
   addEventListener("keydown", (event) => {
-    if ((event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey) return chord(event);
+    if (event[primary] && !event.altKey && !event.shiftKey) return chord(event);
     if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
     if (isTyping(event.target) || dialog.peek() !== "" || document.querySelector("dialog[open]:not(.drawer)")) return;
     const run = actions[event.key];
@@ -52,12 +54,12 @@ export function listen(): void {
 }
 
 function chord(event: KeyboardEvent): void {
-  const run = chords[event.key];
+  const run = chords[event.key.toLowerCase()];
   if (!run || event.defaultPrevented || document.querySelector("dialog[open]")) return;
   if (run() !== false) event.preventDefault();
 }
 
-/** The action of each key with Ctrl or Cmd; false if the browser's own applies. */
+/** The action of each key with the primary one; false if the browser's own applies. */
 const chords: Record<string, () => void | false> = {
   f: find,
   p: print,

@@ -68,7 +68,11 @@ export function FindBar({ view, rows, reveal, show }: FindBarProps) {
   useEffect(() => marks.current?.show(phrase, null), [phrase]);
   useNewMessages(view, () => search.find(text, () => {}));
   useEffect(() => () => search.close(), [search]);
-  useFocus(field);
+  const returnFocus = useFocus(field);
+  const leave = (): void => {
+    endFind();
+    returnFocus(matchAt(search.places.peek(), at)?.place.messageId ?? "");
+  };
   useEffect(() => {
     const keys = (event: KeyboardEvent): void => {
       if (event.key !== "F3" || event.ctrlKey || event.metaKey || event.altKey) return;
@@ -82,7 +86,7 @@ export function FindBar({ view, rows, reveal, show }: FindBarProps) {
   const keys = (event: TargetedKeyboardEvent<HTMLElement>): void => {
     if (event.key === "Escape") {
       event.stopPropagation();
-      endFind();
+      leave();
     } else if (event.key === "Enter" && event.target === field.current && !isComposing(event)) {
       event.preventDefault();
       move(event.shiftKey ? -1 : 1);
@@ -94,7 +98,7 @@ export function FindBar({ view, rows, reveal, show }: FindBarProps) {
       <span class={search.problem.value === "" ? "find-state" : "find-state bad"} role="status">{search.problem.value || state(search, at)}</span>
       <IconButton icon="up" label="Previous match (Shift+Enter)" disabled={total === 0} onClick={() => move(-1)} />
       <IconButton icon="down" label="Next match (Enter)" disabled={total === 0} onClick={() => move(1)} />
-      <IconButton icon="close" label="Close (Esc)" onClick={endFind} />
+      <IconButton icon="close" label="Close (Esc)" onClick={leave} />
     </div>
   );
 }
@@ -142,17 +146,24 @@ function useNewMessages(view: SessionView, changed: () => void): void {
   }, [newest]);
 }
 
-/** useFocus focuses the field each time that the bar is asked for, and returns the focus at the end. */
-function useFocus(field: { current: HTMLInputElement | null }): void {
+/**
+ * useFocus focuses the field each time that the bar is asked for. It returns a function that focuses what had the focus before,
+ * or if nothing had it, a message. If the bar goes because another session is opened, the focus stays where it is.
+ */
+function useFocus(field: { current: HTMLInputElement | null }): (messageId: string) => void {
   const { asked } = finding.value;
+  const before = useRef<Element | null>(null);
   useLayoutEffect(() => {
-    const before = document.activeElement;
-    return () => {
-      if (before instanceof HTMLElement && before.isConnected) before.focus();
-    };
+    before.current = document.activeElement;
+    return endFind;
   }, []);
   useLayoutEffect(() => {
     field.current?.focus();
     field.current?.select();
   }, [asked]);
+  return (messageId) => {
+    const had = before.current;
+    const to = had?.isConnected && had !== document.body ? had : document.querySelector(`[data-message="${CSS.escape(messageId)}"]`);
+    if (to instanceof HTMLElement) to.focus({ preventScroll: true });
+  };
 }

@@ -24,7 +24,7 @@ export function TitleBar({ view, children }: { view: SessionView; children?: Com
           <bdi class="cut" title={view.cwd.value}><Cut text={view.cwd.value} /></bdi>
         </p>
       </div>
-      <p class="print-hint">Only messages on screen are printed. The print view (Ctrl+P) has all of them.</p>
+      <p class="print-hint">The print view (Ctrl+P) has all messages.</p>
       <div class="title-actions">
         {actionsOn(view.id, title, "title").map((a) => <IconButton key={a.label} icon={a.icon} label={a.label} disabled={a.disabled ?? false} onClick={a.run} />)}
         <a class="icon-button" href={sessionAddress(view.id, PRINT)} aria-label="Print view" title="Print view (Ctrl+P)"><Icon name="print" /></a>

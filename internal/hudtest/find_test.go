@@ -215,7 +215,7 @@ func TestH19FindEndsWithItsSession(t *testing.T) {
 	p.Wait(`document.activeElement.id === "find"`)
 	p.Type("word0499")
 	p.WaitText(".find-state", "1 of 1")
-	p.Wait(inView + ` === "word0499"`)
+	p.Wait(matchInView + ` === "word0499"`)
 	p.Type(kb.Escape)
 	p.Wait(`document.activeElement.matches("[data-message]")`)
 	p.chord("f")

@@ -1,15 +1,8 @@
 import { signal } from "@preact/signals";
 import type { ComponentType } from "preact";
-import { BudgetPanel } from "./budget/panel.tsx";
-import { CostPanel } from "./cost/panel.tsx";
-import { FilesPanel } from "./files/panel.tsx";
-import { HistoryPanel } from "./history/panel.tsx";
-import { ChangesPanel } from "./review/panel.tsx";
-import { RulesPanel } from "./rules/panel.tsx";
 import { recall, remember } from "./store/remembered.ts";
 import type { SessionView } from "./store/session.ts";
-import { TiersPanel } from "./tiers/panel.tsx";
-import { WorkspacePanel } from "./workspace/panel.tsx";
+import { later } from "./ui/later.tsx";
 
 /**
  * Panel is one tab of the inspector. Its component reads values from the session's view (`useFetched(view.budget)`) and
@@ -22,16 +15,21 @@ export interface Panel {
   component: ComponentType<{ view: SessionView }>;
 }
 
+type Parts = typeof import("./inspector.ts");
+
+const inspected = (part: (parts: Parts) => Panel["component"]): Panel["component"] =>
+  later(() => import("./inspector.ts").then(part), "Loading the panel");
+
 /** The panels in tab order. */
 export const panels: readonly Panel[] = [
-  { id: "budget", title: "Budget", component: BudgetPanel },
-  { id: "tiers", title: "Tiers", component: TiersPanel },
-  { id: "cost", title: "Cost", component: CostPanel },
-  { id: "history", title: "History", component: HistoryPanel },
-  { id: "changes", title: "Changes", component: ChangesPanel },
-  { id: "files", title: "Files", component: FilesPanel },
-  { id: "workspace", title: "Workspace", component: WorkspacePanel },
-  { id: "rules", title: "Rules", component: RulesPanel },
+  { id: "budget", title: "Budget", component: inspected((m) => m.BudgetPanel) },
+  { id: "tiers", title: "Tiers", component: inspected((m) => m.TiersPanel) },
+  { id: "cost", title: "Cost", component: inspected((m) => m.CostPanel) },
+  { id: "history", title: "History", component: inspected((m) => m.HistoryPanel) },
+  { id: "changes", title: "Changes", component: inspected((m) => m.ChangesPanel) },
+  { id: "files", title: "Files", component: inspected((m) => m.FilesPanel) },
+  { id: "workspace", title: "Workspace", component: inspected((m) => m.WorkspacePanel) },
+  { id: "rules", title: "Rules", component: inspected((m) => m.RulesPanel) },
 ];
 
 const REMEMBERED = "panel";

@@ -1,3 +1,4 @@
+import "../app.tsx"; // the build then keeps the first load in one file
 import type { Overview, SpentDay } from "@strata/client";
 import { useSignalEffect } from "@preact/signals";
 import { useEffect } from "preact/hooks";

@@ -1,3 +1,4 @@
+import "../app.tsx"; // the build then keeps the first load in one file
 import type { RequestCall, RequestComparison, SentRequest } from "@strata/client";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { sessionAddress } from "../routes.ts";

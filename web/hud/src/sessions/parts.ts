@@ -1,3 +1,5 @@
+import "../app.tsx"; // the build then keeps the first load in one file
+
 /** The parts of the page for managing sessions, which are loaded when the first of them is needed: one file is smaller than several. */
 export { ConnectPage } from "../connect/page.tsx";
 export { exportSession, importSession } from "../store/transfer.ts";

@@ -88,6 +88,13 @@ func (l *Log) With(h Head) *Log {
 	return &next
 }
 
+// Copy returns a copy of the log. Changes of either leave the other as it is.
+func (l *Log) Copy() *Log {
+	c := *l
+	c.heads, c.edits, c.messages, c.unanswered = slices.Clip(l.heads), slices.Clip(l.edits), slices.Clip(l.messages), maps.Clone(l.unanswered)
+	return &c
+}
+
 // note notes the messages of an edit that says that they have no reply.
 func (l *Log) note(e *Edit) {
 	if e.Kind != EditUnanswered {

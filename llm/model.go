@@ -61,6 +61,9 @@ type Price struct {
 // Result.Cost knows better.
 func (m Model) Cost(u history.Usage) float64 { return m.cost(u, 0) }
 
+// CostLong is like Cost, for cache writes of the long lifetime.
+func (m Model) CostLong(u history.Usage) float64 { return m.cost(u, u.CacheWrite) }
+
 // cost is like Cost; long is the part of u.CacheWrite that lives for an hour.
 func (m Model) cost(u history.Usage, long int) float64 {
 	long = min(long, u.CacheWrite)

@@ -6,7 +6,16 @@ import (
 	"strata/server/wire"
 	"strata/session"
 	"strata/session/assembly"
+	"strata/session/prompts"
 )
+
+// draft measures a prompt that is not sent.
+func draft(p *peer, r *rpc.Request, params wire.DraftParams, blocks []history.Block) {
+	ctx := p.drafts.Next(r.Context())
+	p.withSession(r, params.SessionID, func(s *session.Session) {
+		s.Drafts().Measure(ctx, blocks, responder[prompts.Draft](r, s, nil))
+	})
+}
 
 // assemble builds a request for a client that calls a model itself.
 func assemble(p *peer, r *rpc.Request, params wire.AssembleParams, tools []session.Tool) {

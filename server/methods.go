@@ -73,6 +73,7 @@ func methodTable() map[string]method {
 		"_strata/context/budget":    query(budget, nil),
 		"_strata/context/breakdown": query(breakdown, nil),
 		"_strata/context/report":    inSession(report, nil),
+		"_strata/context/draft":     parsed((*wire.DraftParams).Blocks, draft),
 		"_strata/context/assemble":  parsed((*wire.AssembleParams).SessionTools, assemble),
 		"_strata/context/commit":    parsed((*wire.CommitParams).Request, commitCall),
 		"_strata/context/count":     parsed((*wire.CountParams).History, countTokens),

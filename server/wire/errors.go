@@ -13,6 +13,7 @@ import (
 	"strata/rpc"
 	"strata/session"
 	"strata/session/assembly"
+	"strata/session/prompts"
 	"strata/session/workspace"
 )
 
@@ -121,6 +122,7 @@ var errorTable = []func(error) *rpc.Error{
 	is(historystore.ErrBusy, CodeStorage, "the database is locked by another process; try again"),
 	is(historystore.ErrMoved, CodeStorage, MovedText),
 	is(session.ErrStorage, CodeStorage, "database access failed; see the server's log"),
+	is(prompts.ErrReplaced, rpc.CodeCancelled, prompts.ErrReplaced.Error()),
 	is(session.ErrOverload, CodeBusy, session.ErrOverload.Error()),
 	is(session.ErrClosed, CodeNotFound, session.ErrClosed.Error()),
 	invalid,

@@ -560,6 +560,36 @@ export interface Budget {
   shares?: Share[];
 }
 
+/** A prompt that is not sent, and the request that it would be sent with, in tokens as the provider counts. */
+export interface DraftFigures {
+  /** Tokens that the prompt adds, with the files that it attaches. */
+  tokens: number;
+  /** The size of the request. */
+  used: number;
+  remaining: number;
+  /** Percentage of the window, rounded down. */
+  percentUsed: number;
+  /** The window. */
+  maxInputTokens: number;
+  /** Items that leave the requests with this prompt; at most 100 are named. */
+  evicts: LeftOut[];
+  /** Items that are shortened, likewise. */
+  truncates: LeftOut[];
+  /**
+   * The compaction that the prompt causes: `before` the request, without a model, because it does not fit otherwise, or
+   * `after` the reply. `messages` and `saved` tokens are those of one before.
+   */
+  compacts?: { when: 'before' | 'after'; messages?: number; saved?: number };
+  /** Files and addresses of the prompt that are not read. */
+  unread: LeftOut[];
+  /** Tokens of the request that are expected in the provider's cache. */
+  expectedRead: number;
+  /** Cost of the input in US dollars, as expected and if nothing is cached; missing if the model has no price. */
+  cost?: { input: number; cold: number };
+  /** Set if the prompt would be refused. `used` is then the size of the prompt with the system prompt and required files. */
+  tooLarge?: { tokens: number; limit: number };
+}
+
 export type TierName = 'L0' | 'L1' | 'L2' | 'L3' | 'active';
 
 /** The contents of the next request, in counted tokens. */
@@ -1234,6 +1264,8 @@ export interface Methods {
   '_strata/documents/list': { params: OfSession; result: { documents: DocumentInfo[] } };
 
   '_strata/context/budget': { params: OfSession; result: Budget };
+  /** Measures a prompt as if it were sent now. A newer request of the same connection ends an older one with -32800. */
+  '_strata/context/draft': { params: OfSession & { prompt: ContentBlock[] }; result: DraftFigures };
   '_strata/context/breakdown': { params: OfSession; result: Breakdown };
   '_strata/context/report': { params: OfSession & { /** Width of the terminal. */ columns?: number }; result: { /** Multi-line. */ text: string; line: string } };
   '_strata/context/count': {

@@ -14,6 +14,7 @@ import { Icon } from "../ui/icons.tsx";
 import { isComposing, sendKeys, sends } from "../ui/sending.ts";
 import { MAX_ATTACHED, attached, linksOf, useDrop } from "./attaching.ts";
 import { CompletionList, completes, insert, useCompletion } from "./completion.tsx";
+import { DraftLine, useMeasured } from "./draft-line.tsx";
 import { Options } from "./options.tsx";
 import { QueueView } from "./queued.tsx";
 import { plainText } from "./rows.ts";
@@ -29,12 +30,14 @@ function Meter({ view }: { view: SessionView }) {
   const budget = useFetched(view.budget);
   if (!budget) return null;
   const stale = view.budget.stale.value || view.budget.failure.value !== "";
-  const label = `${count(budget.used)} of ${plural(budget.maxInputTokens, "token")}${stale ? ", not up to date" : ""}`;
-  const classes = `meter${stale ? " stale" : ""}${budget.percentUsed >= NEARLY_FULL ? " full" : ""}`;
+  const draft = view.draft.figures.value;
+  const { used, percentUsed, maxInputTokens } = draft ?? budget;
+  const label = `${count(used)} of ${plural(maxInputTokens, "token")}${draft ? ", with the draft" : ""}${stale ? ", not up to date" : ""}`;
+  const classes = `meter${stale ? " stale" : ""}${percentUsed >= NEARLY_FULL ? " full" : ""}`;
   return (
-    <span class={classes} title={label} data-used={budget.used}>
-      <progress class="progress" aria-label={`Context window: ${label}`} value={Math.min(budget.used, budget.maxInputTokens)} max={budget.maxInputTokens} />
-      {short(budget.used)} of {short(budget.maxInputTokens)}
+    <span class={classes} title={label} data-used={used}>
+      <progress class="progress" aria-label={`Context window: ${label}`} value={Math.min(used, maxInputTokens)} max={maxInputTokens} />
+      {short(used)} of {short(maxInputTokens)}
     </span>
   );
 }
@@ -76,6 +79,8 @@ export function Composer({ view }: { view: SessionView }) {
   const prompt = edited ? edit : draft;
   const change = edited ? setEdit : setDraft;
   const { text, files } = prompt;
+
+  useMeasured(view, edited ? null : draft);
 
   const kept = useRef(draft);
   useEffect(() => {
@@ -196,6 +201,7 @@ export function Composer({ view }: { view: SessionView }) {
         onInput={(e) => { const { value } = e.currentTarget; change((now) => ({ ...now, text: value })); completion.typed(e.currentTarget.value, e.currentTarget.selectionStart); }}
         onKeyDown={keys} onKeyUp={(e) => completion.moved(e.currentTarget.selectionStart)}
         onClick={(e) => completion.moved(e.currentTarget.selectionStart)} onBlur={completion.close} onPaste={paste} />
+      <DraftLine view={view} />
       <div class="composer-bar">
         <IconButton icon="attach" label="Attach file (@)" onClick={mention} />
         <Options view={view} />

@@ -4,6 +4,7 @@ import type {
   AvailableCommand, Block, Config, ConfigOption, ContentBlock, IndexStatus, ListedEdit, Message, Methods, RpcErrorObject, SessionEvent, SessionHandle, Snapshot, StrataEvent, Totals, Turn, Update,
 } from "@strata/client";
 import { call, client, isOpen, offers } from "./connection.ts";
+import { DraftMeter } from "./draft-figures.ts";
 import { Fetched } from "./fetched.ts";
 import { Labels } from "./labels.ts";
 import { LiveCalls } from "./live-calls.ts";
@@ -95,6 +96,9 @@ export class SessionView {
   readonly rules = this.value("_strata/permissions/list");
   readonly reviews = new Reviews((params) => this.call("_strata/turn/changes", params, { signal: this.ended.signal }), () => this.reachable);
 
+  /** The figures of the draft in the prompt. */
+  readonly draft = new DraftMeter((prompt, signal) => this.call("_strata/context/draft", { prompt }, { signal }));
+
   /** A call of the running turn has no result yet. */
   readonly calling = computed(() => this.calls.open().length > 0);
 
@@ -118,6 +122,7 @@ export class SessionView {
   /** close ends the subscription. The session itself continues. */
   close(): void {
     this.ended.abort();
+    this.draft.stop();
     this.stopConnection();
     this.stopLabels();
   }

@@ -19,6 +19,7 @@ import (
 	"strata/session/clients"
 	"strata/session/compacting"
 	"strata/session/events"
+	"strata/session/finding"
 	"strata/session/following"
 	"strata/session/frontends"
 	"strata/session/mailbox"
@@ -63,6 +64,7 @@ type Session struct {
 	*documentShelf
 	accounts *accounts.Accounts
 	drafts   *prompts.Drafts
+	finding  *finding.Finder
 	*servedFrontends
 	compacting *compacting.Driver
 
@@ -149,6 +151,7 @@ func newSession(deps *Deps, id string) *Session {
 	s.compacting = compacting.New(id, deps.compaction(), compactionHost{c, s.turns, s.accounts}, c.mailbox, c.events, deps.Log, deps.Host.Describe)
 	made := requests.New(id, deps.requests(), requestsHost{c}, c.mailbox, c.workspace, s.compacting)
 	s.turns.requests, s.turns.compacting = made, s.compacting
+	s.finding = finding.New(host, c.mailbox, deps.Now, deps.NewID)
 	s.drafts = prompts.NewDrafts(accountsHost{c, s}, c.mailbox, c.workspace, made, deps.NewID)
 	s.edits = &edits{core: c, turns: s.turns, accounts: s.accounts, compacting: s.compacting}
 	s.checkpoints = &checkpoints{core: c, turns: s.turns}
@@ -227,6 +230,9 @@ func (s *Session) Accounts() *accounts.Accounts { return s.accounts }
 
 // Drafts returns what measures prompts that are not sent.
 func (s *Session) Drafts() *prompts.Drafts { return s.drafts }
+
+// Finding returns what finds things in the session's next request.
+func (s *Session) Finding() *finding.Finder { return s.finding }
 
 // Toolbox returns the tools of the session.
 func (s *Session) Toolbox() *toolbox.Toolbox { return s.toolbox }

@@ -152,12 +152,26 @@ func covered(s *assembly.State, out *compaction.Outcome) []string {
 // outline returns the history without its texts.
 func outline(s *assembly.State) compaction.History {
 	h := compaction.History{
-		Summary: s.Summary.Text, SummaryTokens: s.Summary.Tokens, Summarised: s.Summary.Exchanges, Messages: make([]compaction.Message, len(s.View)),
+		Summary: s.Summary.Text, SummaryTokens: s.Summary.Tokens, Summarised: s.Summary.Exchanges, Messages: make([]compaction.Message, 0, len(s.View)),
 	}
-	for i, v := range s.View {
-		h.Messages[i] = compaction.Message{ID: v.ID, Role: v.Role, Tokens: v.Tokens, Calls: v.HasCalls, Exchange: v.Exchange}
+	for _, v := range compactable(s.View) {
+		h.Messages = append(h.Messages, compaction.Message{ID: v.ID, Role: v.Role, Tokens: v.Tokens, Calls: v.HasCalls, Exchange: v.Exchange, Kept: v.Kept})
 	}
 	return h
+}
+
+// compactable returns the messages of a view without those that a user keeps. A compaction leaves these where they are; those of
+// the newest exchange show what that is.
+func compactable(view []history.Viewed) []history.Viewed {
+	newest := len(view) - 1
+	for newest >= 0 && view[newest].Role != history.RoleUser {
+		newest--
+	}
+	keeps := func(v history.Viewed) bool { return v.Kept }
+	if newest < 0 || !slices.ContainsFunc(view[:newest], keeps) {
+		return view
+	}
+	return append(slices.DeleteFunc(slices.Clone(view[:newest]), keeps), view[newest:]...)
 }
 
 // pendingCalls reports whether the newest message is tool calls without their results.

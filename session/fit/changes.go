@@ -92,7 +92,7 @@ func Saved(patches []history.Patch) int {
 const (
 	ReasonBudget    = "over_budget"
 	ReasonDuplicate = "duplicate"
-	ReasonTruncated = "cut_to_fit"
+	ReasonTruncated = history.OriginCut
 )
 
 // ReasonReturned is the reason for which a request contains again what an earlier one omitted.

@@ -1,6 +1,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { Conversation } from "./conversation/conversation.tsx";
 import { dialog } from "./dialogs.ts";
+import { Find, FindSelected } from "./find/find.tsx";
 import { shortcuts } from "./keys.ts";
 import { opened, panelOf, panels } from "./panels.ts";
 import { Review } from "./review/dialog.tsx";
@@ -77,6 +78,8 @@ function SessionPage({ view, tab }: { view: SessionView; tab: string }) {
         </aside>
       )}
       <Review view={view} />
+      <Find view={view} />
+      <FindSelected view={view} />
     </main>
   );
 }

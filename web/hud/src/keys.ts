@@ -1,4 +1,5 @@
 import { dialog } from "./dialogs.ts";
+import { findHere } from "./find/asking.ts";
 import { panelOf, panels } from "./panels.ts";
 import { go, route, sessionAddress } from "./routes.ts";
 import { lineKeys, sendKeys } from "./ui/sending.ts";
@@ -17,6 +18,7 @@ export const shortcuts = (): readonly { keys: string[]; action: string }[] => [
   { keys: ["j", "k"], action: "Next and previous session or message" },
   { keys: ["↑", "↓"], action: "Next and previous entry of the session list" },
   { keys: ["f"], action: "Filter the inspector’s list, or search the workspace" },
+  { keys: ["i"], action: "Is the selected text, message or file in the next request?" },
   { keys: ["[", "]"], action: "Previous and next inspector tab" },
   { keys: ["s"], action: "Open the server page" },
   { keys: ["?"], action: "Show keyboard shortcuts" },
@@ -54,6 +56,7 @@ const actions: Record<string, () => void | false> = {
     review.click();
   },
   f: () => focus("filter"),
+  i: findHere,
   s: () => go("#/server"),
   "?": () => {
     dialog.value = "help";

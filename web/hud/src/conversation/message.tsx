@@ -1,5 +1,6 @@
 import type { Summary } from "@strata/client";
 import type { ComponentChildren } from "preact";
+import { FindMessage } from "../find/find.tsx";
 import { base, fully, plural, sentence, when } from "../text/format.ts";
 import { isPictureReason, reasonText } from "../text/reasons.ts";
 import type { SessionView } from "../store/session.ts";
@@ -23,7 +24,7 @@ export function RowView({ row, view, marked, toggle }: RowProps) {
   if (row.kind === "summary") return <SummaryRow summary={row.summary} />;
   const outside = !row.entry.message.inView && row.entry.message.seq > 0;
   const classes = ["row", row.tone, row.edge, `is-${row.kind}`, row.kind === "head" && row.continued ? "continued" : "", outside ? "outside" : "", marked ? "marked" : ""].filter((c) => c !== "").join(" ");
-  return <div class={classes}>{rowBody(row, view, toggle)}</div>;
+  return <div class={classes} data-of={row.entry.message.id}>{rowBody(row, view, toggle)}</div>;
 }
 
 function rowBody(row: Exclude<Row, { kind: "summary" }>, view: SessionView, toggle: Toggle): ComponentChildren {
@@ -95,6 +96,7 @@ function Head({ entry, continued, view, toggle }: HeadProps) {
   return (
     <header class={continued ? "head continued" : "head"} tabIndex={-1} data-message={message.id}>
       <span class={continued ? "hidden" : "who"}>{author(entry)}</span>
+      {message.view?.kept && <span class="mark">Kept</span>}
       {outside && <Visibility entry={entry} toggle={toggle} open />}
       {!outside && omittedPictures(message.id, view).map((text) => <span key={text} class="mark">{text}</span>)}
       <span class="head-facts">
@@ -103,6 +105,7 @@ function Head({ entry, continued, view, toggle }: HeadProps) {
       </span>
       <span class="head-actions">
         {editable && <IconButton icon="edit" label="Edit prompt" onClick={() => (view.editing.value = entry)} disabled={view.busy.value} />}
+        {message.seq > 0 && <FindMessage view={view} id={message.id} />}
         {!entry.live && <CopyButton text={() => plainText(message)} label="Copy message" />}
       </span>
     </header>

@@ -1,7 +1,7 @@
 import { computed, effect, signal, untracked } from "@preact/signals";
 import { ConnectionLost } from "@strata/client";
 import type {
-  AvailableCommand, Block, Config, ConfigOption, ContentBlock, IndexStatus, ListedEdit, Message, Methods, RpcErrorObject, SessionEvent, SessionHandle, Snapshot, StrataEvent, Totals, Turn, Update,
+  AvailableCommand, Block, Config, ConfigOption, ContentBlock, IndexStatus, ListedEdit, Message, Methods, RpcErrorObject, SessionEvent, SessionHandle, Snapshot, Sought, StrataEvent, Totals, Turn, Update,
 } from "@strata/client";
 import { call, client, isOpen, offers } from "./connection.ts";
 import { DraftMeter } from "./draft-figures.ts";
@@ -58,6 +58,8 @@ export class SessionView {
   readonly failure = signal<Failure | null>(null);
   /** The prompt that is being edited, null for none. */
   readonly editing = signal<Entry | null>(null);
+  /** What is looked for in the next request, null for nothing. */
+  readonly sought = signal<Sought | null>(null);
   /** The newest changes of tiers. */
   readonly tierChanges = signal<readonly { key: string; from: string; to: string; reason: string }[]>([]);
   /** The slash commands of the session. */

@@ -17,7 +17,7 @@ import (
 func draft(p *peer, r *rpc.Request, params wire.DraftParams, blocks []history.Block) {
 	ctx := p.drafts.Next(r.Context())
 	p.withSession(r, params.SessionID, func(s *session.Session) {
-		s.Drafts().Measure(ctx, blocks, responder[prompts.Draft](r, s, nil))
+		s.Drafts().Measure(ctx, blocks, params.Request, responder[prompts.Draft](r, s, nil))
 	})
 }
 

@@ -42,7 +42,7 @@ func drafting(t *testing.T, window int, profile string) *acted {
 }
 
 func (a *acted) draft(blocks ...history.Block) (prompts.Draft, error) {
-	return answerOf(func(reply func(prompts.Draft, error)) { a.Drafts().Measure(context.Background(), blocks, reply) })
+	return answerOf(func(reply func(prompts.Draft, error)) { a.Drafts().Measure(context.Background(), blocks, true, reply) })
 }
 
 // send sends a prompt, and returns the request that is sent, with its state, and the call, which waits; nil if the prompt was refused.
@@ -124,10 +124,18 @@ func checkDraft(t *testing.T, d *prompts.Draft, b *assembly.Built, state *assemb
 	if want := state.Calibrations.Apply(state.Model.Name, b.Plan.Expect); d.ExpectedRead != want {
 		t.Errorf("the draft expects a read of %d, the request one of %d", d.ExpectedRead, want)
 	}
+	if want := b.Assembled(); d.Request == nil || !reflect.DeepEqual(withoutIDs(d.Request), withoutIDs(&want)) {
+		t.Error("the request of the draft is another one")
+	}
 	input, cold, _ := b.InputCost(&state.Measure)
 	if d.Cost == nil || d.Cost.Input != input || d.Cost.Cold != cold || input > cold {
 		t.Errorf("the draft costs %+v, the request %g, cold %g", d.Cost, input, cold)
 	}
+}
+
+// withoutIDs returns what a request contains: the draft's message has an id of its own, as has what is evicted.
+func withoutIDs(a *assembly.Assembled) any {
+	return []any{a.Messages, a.Breakpoints, a.Tools, a.Tokens, a.MaxOutput, len(a.Omitted)}
 }
 
 // note notes which kinds of drafts the sessions had.
@@ -207,7 +215,7 @@ func TestANewerDraftReplacesTheOlder(t *testing.T) {
 	}
 	a := drafting(t, 8000, "chat")
 	_, err := answerOf(func(reply func(prompts.Draft, error)) {
-		a.Drafts().Measure(first, []history.Block{text("hello")}, reply)
+		a.Drafts().Measure(first, []history.Block{text("hello")}, false, reply)
 	})
 	if !errors.Is(err, prompts.ErrReplaced) {
 		t.Errorf("the replaced draft ended with %v", err)
@@ -240,7 +248,7 @@ func BenchmarkADraftOfALongSession(b *testing.B) {
 	for b.Loop() {
 		n++
 		d, err := answerOf(func(reply func(prompts.Draft, error)) {
-			s.Drafts().Measure(context.Background(), []history.Block{text(fmt.Sprint("stroke", n, wordsOf(n%200)))}, reply)
+			s.Drafts().Measure(context.Background(), []history.Block{text(fmt.Sprint("stroke", n, wordsOf(n%200)))}, false, reply)
 		})
 		if err != nil || d.Used < 150_000 {
 			b.Fatal(d, err)

@@ -90,7 +90,9 @@ func TestAMessageIsFoundAndArranged(t *testing.T) {
 
 func (a *acted) compactsNow(strategy string) {
 	a.t.Helper()
-	if _, err := answerOf(func(reply func(compacting.Result, error)) { a.Compact(compacting.Request{Strategy: strategy, Keep: "none"}, reply) }); err != nil {
+	if _, err := answerOf(func(reply func(compacting.Result, error)) {
+		a.Compact(compacting.Request{Strategy: strategy, Keep: "none"}, reply)
+	}); err != nil {
 		a.t.Fatal(err)
 	}
 }
@@ -134,7 +136,9 @@ func TestAFileIsFound(t *testing.T) {
 	if f := a.find(finding.Subject{Path: "a.go"}); f.State == finding.Whole || f.Actions[0] != finding.Add {
 		t.Errorf("a file that was not added: %+v", f)
 	}
-	if _, err := answerOf(func(reply func(workspace.FileInfo, error)) { a.Workspace().AddFile(workspace.FileRequest{Path: "a.go"}, reply) }); err != nil {
+	if _, err := answerOf(func(reply func(workspace.FileInfo, error)) {
+		a.Workspace().AddFile(workspace.FileRequest{Path: "a.go"}, reply)
+	}); err != nil {
 		t.Fatal(err)
 	}
 	a.talk("What does it do?")

@@ -16,6 +16,7 @@ type draft struct {
 	Cost                                               struct{ Input, Cold float64 }
 	Evicts                                             []struct{ Key, Reason string }
 	Compacts                                           struct{ When string }
+	Request                                            struct{ Tokens int }
 }
 
 // measured returns the figures of a prompt with a text and links to files of the project.
@@ -25,7 +26,7 @@ func (w *World) measured(t *testing.T, e *testclient.Editor, sid, text string, f
 	for _, name := range files {
 		blocks = append(blocks, map[string]any{"type": "resource_link", "name": name, "uri": "file://" + w.Home.Project + "/" + name})
 	}
-	return ask[draft](t, e, "_strata/context/draft", sid, map[string]any{"prompt": blocks})
+	return ask[draft](t, e, "_strata/context/draft", sid, map[string]any{"prompt": blocks, "request": true})
 }
 
 // draftIs waits until the line at the prompt, the meter and the budget panel show figures.
@@ -63,6 +64,12 @@ func TestH28TheDraftCounts(t *testing.T) {
 	p.draftIs(withFile)
 	p.Wait(fmt.Sprintf(`document.querySelector(".draft-line").textContent.startsWith("+%s tokens, ")`, grouped(withFile.Tokens)))
 
+	p.Click("#show-request")
+	p.Equals(`Number(document.querySelector("dialog[open] [data-request-tokens]")?.dataset.requestTokens)`, withFile.Request.Tokens)
+	p.Type(kb.Escape)
+	p.Wait(`!document.querySelector("dialog[open]")`)
+
+	p.Click("#prompt")
 	p.Type(kb.Enter)
 	p.Wait(`document.querySelector(".draft-line") === null && document.querySelector("[data-with-draft]") === null`)
 }

@@ -20,7 +20,8 @@ type ReportParams struct {
 // DraftParams are the parameters of _strata/context/draft.
 type DraftParams struct {
 	SessionParams
-	Prompt []ContentBlock `json:"prompt" need:"value"`
+	Prompt  []ContentBlock `json:"prompt" need:"value"`
+	Request bool           `json:"request"` // return the request too
 }
 
 // Blocks returns the blocks of the draft.

@@ -52,6 +52,8 @@ type Draft struct {
 	ExpectedRead int   `json:"expectedRead"`   // tokens of the request that are expected in the provider's cache
 	Cost         *Cost `json:"cost,omitempty"` // of the input; missing if the model has no price
 
+	Request *assembly.Assembled `json:"request,omitempty"` // if it was asked for
+
 	TooLarge *TooLarge `json:"tooLarge,omitempty"` // the prompt would be refused: the other figures are those of the prompt alone
 }
 
@@ -86,8 +88,8 @@ type TooLarge struct {
 // maxNamed limits the items that a draft names.
 const maxNamed = 100
 
-// Measure measures a prompt as if it were sent now. It ends with ctx.
-func (d *Drafts) Measure(ctx context.Context, blocks []history.Block, reply func(Draft, error)) {
+// Measure measures a prompt as if it were sent now. With whole, the Draft has the request. It ends with ctx.
+func (d *Drafts) Measure(ctx context.Context, blocks []history.Block, whole bool, reply func(Draft, error)) {
 	mailbox.Ask(d.mailbox, reply, func() {
 		m := measuring{Drafts: d}
 		m.state, m.rules = d.host.Next()
@@ -97,6 +99,10 @@ func (d *Drafts) Measure(ctx context.Context, blocks []history.Block, reply func
 			defer stop()
 			defer context.AfterFunc(d.mailbox.Context(), stop)()
 			draft, err := m.measure(ctx, &reader, blocks)
+			if m.built.Plan != nil && whole {
+				request := m.built.Assembled()
+				draft.Request = &request
+			}
 			if ctx.Err() != nil {
 				err = context.Cause(ctx) // nobody waits for it
 			}

@@ -588,6 +588,8 @@ export interface DraftFigures {
   expectedRead: number;
   /** Cost of the input in US dollars, as expected and if nothing is cached; missing if the model has no price. */
   cost?: { input: number; cold: number };
+  /** The request, if it was asked for. */
+  request?: Assembled;
   /** Set if the prompt would be refused. `used` is then the size of the prompt with the system prompt and required files. */
   tooLarge?: { tokens: number; limit: number };
 }
@@ -1297,7 +1299,7 @@ export interface Methods {
 
   '_strata/context/budget': { params: OfSession; result: Budget };
   /** Measures a prompt as if it were sent now. A newer request of the same connection ends an older one with -32800. */
-  '_strata/context/draft': { params: OfSession & { prompt: ContentBlock[] }; result: DraftFigures };
+  '_strata/context/draft': { params: OfSession & { prompt: ContentBlock[]; /** Returns the request too. */ request?: boolean }; result: DraftFigures };
   '_strata/context/find': { params: OfSession & Sought; result: Located };
   /** Keeps a message in the view, ends that, or removes a message from the view, with the results of its calls. */
   '_strata/history/arrange': { params: OfSession & { messageId: string; action: Arrangement }; result: { seq: number; messageIds: string[] } };

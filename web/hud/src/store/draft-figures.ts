@@ -1,4 +1,5 @@
 import { signal } from "@preact/signals";
+import { ErrorCode } from "@strata/client";
 import type { ContentBlock, DraftFigures } from "@strata/client";
 import { offers } from "./connection.ts";
 import { canBeSent, contentOf, contentSize, type Draft } from "./drafts.ts";
@@ -12,6 +13,8 @@ const LARGE = 1 << 20;
 export class DraftMeter {
   /** The figures of the newest draft; undefined for none. Those of the draft before remain until they come. */
   readonly figures = signal<DraftFigures | undefined>(undefined);
+  /** The prompt that these figures are of. */
+  measured: ContentBlock[] = [];
 
   private timer: ReturnType<typeof setTimeout> | undefined;
   private running: AbortController | undefined;
@@ -41,9 +44,12 @@ export class DraftMeter {
     this.running = running;
     try {
       const figures = await this.measure(prompt, running.signal);
-      if (!running.signal.aborted) this.figures.value = figures;
-    } catch {
-      if (!running.signal.aborted) this.figures.value = undefined; // the prompt is sent all the same, and its own error says why
+      if (running.signal.aborted) return;
+      this.measured = prompt;
+      this.figures.value = figures;
+    } catch (error) {
+      const isReplaced = (error as { code?: number }).code === ErrorCode.cancelled;
+      if (!running.signal.aborted && !isReplaced) this.figures.value = undefined; // the prompt can be sent all the same, and its own error says why
     }
   }
 }

@@ -33,7 +33,11 @@ func drafting(t *testing.T, window int, profile string) *acted {
 	pool := compaction.NewPool(compaction.PoolOptions{})
 	t.Cleanup(pool.Close)
 	return acting(t, func(deps *Deps) {
-		deps.Pool, deps.Rules.Profile, deps.Rules.Profiles = pool, profile, profiles(t)
+		all := profiles(t)
+		evicting := all["chat"]
+		evicting.Compaction.Enabled = false
+		all["evicting"] = evicting
+		deps.Pool, deps.Rules.Profile, deps.Rules.Profiles = pool, profile, all
 		deps.Models = oneModel{deps.Models.(oneModel).Streamer, llm.Model{
 			Name: "local/test", Window: window, MaxOutput: 1000, Vision: true, Marks: true, MinCacheTokens: 100, Known: true,
 			Price: llm.Price{Input: 3, Output: 15, CacheRead: 0.3, CacheWrite: 3.75},
@@ -77,7 +81,7 @@ func TestADraftIsTheRequestThatIsSent(t *testing.T) {
 	for seed := range uint64(*drafted) {
 		synctest.Test(t, func(t *testing.T) {
 			r := rand.New(rand.NewPCG(seed, 3))
-			a := drafting(t, 12_000+r.IntN(20_000), []string{"chat", "steps", "task"}[seed%3])
+			a := drafting(t, 12_000+r.IntN(20_000), []string{"chat", "steps", "task", "evicting"}[seed%4])
 			for turn := range 9 {
 				blocks := randomPrompt(t, r, a.folder, turn)
 				synctest.Wait() // for compactions

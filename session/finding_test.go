@@ -99,35 +99,40 @@ func (a *acted) compactsNow(strategy string) {
 
 // A kept message outlives the evictions of every later request, and is refused nothing else: the request still fits.
 func TestAKeptMessageIsNotEvicted(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		a := drafting(t, 12_000, "chat")
-		a.talk("first", "the second has a secret word: heliotrope", "third")
-		kept := a.ids()[2]
-		if err := a.arrange(kept, finding.Keep); err != nil {
-			t.Fatal(err)
+	for _, profile := range []string{"chat", "evicting"} {
+		t.Run(profile, func(t *testing.T) { synctest.Test(t, func(t *testing.T) { checkKept(t, profile) }) })
+	}
+}
+
+func checkKept(t *testing.T, profile string) {
+	t.Helper()
+	a := drafting(t, 12_000, profile)
+	a.talk("first", "the second has a secret word: heliotrope", "third")
+	kept := a.ids()[2]
+	if err := a.arrange(kept, finding.Keep); err != nil {
+		t.Fatal(err)
+	}
+	for range 8 {
+		synctest.Wait()
+		b, state, c, done := a.send(text("on it goes" + wordsOf(1500)))
+		if used := state.Calibrated(b.Counted); used > state.Room() {
+			t.Errorf("%d tokens of %d", used, state.Room())
 		}
-		for range 8 {
-			synctest.Wait()
-			b, state, c, done := a.send(text("on it goes" + wordsOf(1500)))
-			if used := state.Calibrated(b.Counted); used > state.Room() {
-				t.Errorf("%d tokens of %d", used, state.Room())
-			}
-			if !strings.Contains(sentText(&b), "heliotrope") {
-				t.Fatal("the kept message is gone")
-			}
-			c.spend(history.Usage{Input: 100, Output: 10}, reply.StopEndTurn, text(wordsOf(500)))
-			<-done
+		if !strings.Contains(sentText(&b), "heliotrope") {
+			t.Fatal("the kept message is gone")
 		}
-		gone := 0
-		for _, id := range a.ids()[6:] {
-			if f := a.find(finding.Subject{Message: id}); f.State == finding.Evicted || f.State == finding.Summarised {
-				gone++
-			}
+		c.spend(history.Usage{Input: 100, Output: 10}, reply.StopEndTurn, text(wordsOf(500)))
+		<-done
+	}
+	gone := 0
+	for _, id := range a.ids()[6:] {
+		if f := a.find(finding.Subject{Message: id}); f.State == finding.Evicted || f.State == finding.Summarised {
+			gone++
 		}
-		if gone == 0 {
-			t.Error("nothing else has left")
-		}
-	})
+	}
+	if gone == 0 {
+		t.Error("nothing else has left")
+	}
 }
 
 // Files are found as files, as outlines, and not at all.

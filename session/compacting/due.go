@@ -160,18 +160,28 @@ func outline(s *assembly.State) compaction.History {
 	return h
 }
 
-// compactable returns the messages of a view without those that a user keeps. A compaction leaves these where they are; those of
-// the newest exchange show what that is.
+// compactable returns the messages of a view without those that a user keeps, and the answers of kept prompts. A compaction leaves
+// these where they are; those of the newest exchange show what that is.
 func compactable(view []history.Viewed) []history.Viewed {
 	newest := len(view) - 1
 	for newest >= 0 && view[newest].Role != history.RoleUser {
 		newest--
 	}
-	keeps := func(v history.Viewed) bool { return v.Kept }
-	if newest < 0 || !slices.ContainsFunc(view[:newest], keeps) {
+	if newest < 0 || !slices.ContainsFunc(view[:newest], func(v history.Viewed) bool { return v.Kept }) {
 		return view
 	}
-	return append(slices.DeleteFunc(slices.Clone(view[:newest]), keeps), view[newest:]...)
+	left := make([]history.Viewed, 0, len(view))
+	for i := range view {
+		if i >= newest || !view[i].Kept && !(i > 0 && answersKept(&view[i-1], &view[i])) {
+			left = append(left, view[i])
+		}
+	}
+	return left
+}
+
+// answersKept reports whether a message is the answer of a prompt before it that a user keeps.
+func answersKept(prompt, answer *history.Viewed) bool {
+	return prompt.Kept && prompt.Role == history.RoleUser && answer.Role == history.RoleAssistant && !answer.HasCalls
 }
 
 // pendingCalls reports whether the newest message is tool calls without their results.

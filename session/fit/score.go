@@ -73,7 +73,7 @@ func evictable(items []Item, goal int) []int {
 	first, answer := firstExchange(items)
 	stays := pinned(items)
 	for n, i := range talk {
-		if i != first && i != answer && !stays[i] && !items[i].Pinned && n < len(talk)-kept {
+		if i != first && i != answer && !stays[i] && n < len(talk)-kept {
 			order = append(order, i)
 		}
 	}

@@ -45,7 +45,7 @@ func largest(items []Item) int {
 	for i := range items {
 		it := &items[i]
 		movable := it.File != nil || it.Kind == stability.Document || it.Kind == stability.Note ||
-			it.Kind == stability.Message && i != first && i != answer && !stays[i] && !it.Pinned
+			it.Kind == stability.Message && i != first && i != answer && !stays[i]
 		if movable && (largest < 0 || before(it, &items[largest])) {
 			largest = i
 		}

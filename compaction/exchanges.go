@@ -113,14 +113,14 @@ func (s *shape) from(cut int) keeping {
 }
 
 // dropped returns the ids of the messages that are not kept. Messages before the first kept user message are always
-// dropped, and the answers of kept prompts never.
+// dropped, and the answers of kept prompts never, nor what a user keeps.
 func (s *shape) dropped(k keeping) []string {
 	s.keepAnswers(k)
 	var ids []string
 	begun := false
 	for i := range s.messages {
 		begun = begun || k[i] && s.messages[i].Role == history.RoleUser
-		if !k[i] || !begun {
+		if (!k[i] || !begun) && !s.messages[i].Kept {
 			ids = append(ids, s.messages[i].ID)
 		}
 	}

@@ -22,6 +22,7 @@ type Message struct {
 	Text   string // of its text blocks, tool calls and tool results
 	Calls  bool   // makes tool calls; the results after it belong to it
 	Failed bool   // contains a tool result that is marked as an error
+	Kept   bool   // a user keeps it: no plan drops it
 
 	// Exchange is the number of the exchange to which the message belongs. Of other exchanges only parts can be left, which
 	// follow one that is whole. Zero for all messages: each user message begins an exchange.

@@ -63,6 +63,13 @@ type FileContext struct {
 // New returns an empty set.
 func New() *FileContext { return &FileContext{entries: map[string]Entry{}} }
 
+// Clone returns a copy of the set.
+func (f *FileContext) Clone() *FileContext {
+	c := *f
+	c.entries = maps.Clone(f.entries)
+	return &c
+}
+
 // AddOptions are the options of Put.
 type AddOptions struct {
 	State       State // empty: Full, or Partial with a Range

@@ -115,7 +115,7 @@ func (f *fold) takeResult(e *Edit) {
 		return
 	}
 	f.messages[from].Exchange = f.messages[calls].Exchange
-	f.moved = true
+	f.moved, f.late[from] = true, calls
 	after := calls
 	for next := f.next[after]; next >= 0 && next != from && f.messages[next].Role == RoleTool; next = f.next[after] {
 		after = next

@@ -25,6 +25,13 @@ const (
 
 	// EditResult moves a tool result that came late behind the calls that it belongs to.
 	EditResult EditKind = "result"
+
+	// The edits by which a user arranges single messages. EditKeep returns messages to the view, whole, and keeps them there:
+	// no request evicts them and no compaction removes them until EditRelease, which leaves them where they are. EditTakeOut
+	// removes messages.
+	EditKeep    EditKind = "keep"
+	EditRelease EditKind = "release"
+	EditTakeOut EditKind = "take_out"
 )
 
 // Edit is a stored change of the view. Edits are append-only and share their sequence with messages.

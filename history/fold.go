@@ -16,10 +16,14 @@ type fold struct {
 	next, prev  []int
 	first, last int
 	moved       bool // the order is not that of the indexes
+
+	whole      []int        // tokens of each of view.messages without patches
+	late       map[int]int  // by a late result that was moved: its calls
+	summarised map[int]bool // that a summary replaces
 }
 
 func foldOf(events []event, unanswered map[string]string) view {
-	f := fold{index: make(map[string]int, len(events)), first: -1, last: -1}
+	f := fold{index: make(map[string]int, len(events)), first: -1, last: -1, late: make(map[int]int), summarised: make(map[int]bool)}
 	f.unanswered = unanswered
 	f.messages, f.gone = make([]Viewed, 0, len(events)), make([]bool, 0, len(events))
 	f.next, f.prev = make([]int, 0, len(events)), make([]int, 0, len(events))
@@ -40,7 +44,7 @@ func (f *fold) add(h Head) {
 	i := len(f.messages)
 	f.index[h.ID] = i
 	f.view.add(h)
-	f.gone, f.next, f.prev = append(f.gone, false), append(f.next, -1), append(f.prev, -1)
+	f.gone, f.next, f.prev, f.whole = append(f.gone, false), append(f.next, -1), append(f.prev, -1), append(f.whole, h.Tokens)
 	f.link(i, f.last)
 }
 
@@ -86,10 +90,17 @@ func (f *fold) apply(e *Edit) {
 		f.takeResult(e)
 		return
 	}
+	if e.Kind.Arranges() {
+		f.arrange(e)
+		return
+	}
 	f.view.apply(e, f.rewrite)
+	f.summarises(e)
 	if len(f.messages) == 0 {
 		clear(f.index)
-		f.gone, f.next, f.prev = f.gone[:0], f.next[:0], f.prev[:0]
+		clear(f.late)
+		clear(f.summarised)
+		f.gone, f.next, f.prev, f.whole = f.gone[:0], f.next[:0], f.prev[:0], f.whole[:0]
 		f.first, f.last, f.moved = -1, -1, false
 	}
 }

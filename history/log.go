@@ -45,10 +45,13 @@ type Viewed struct {
 	Head
 	Patches  []Patch // in the order of the edits
 	Exchange int     // number of its exchange since the last clear, from 1; 0: before the first
+	Kept     bool    // neither evicted nor compacted, since a user wants it so
 }
 
-// SameViewed reports whether two messages of views are shown with the same content.
-func SameViewed(a, b *Viewed) bool { return a.Head == b.Head && slices.Equal(a.Patches, b.Patches) }
+// SameViewed reports whether two messages of views are shown with the same content, and are kept alike.
+func SameViewed(a, b *Viewed) bool {
+	return a.Head == b.Head && a.Kept == b.Kept && slices.Equal(a.Patches, b.Patches)
+}
 
 // Summary replaces the compacted part of the history. The zero value means none.
 type Summary struct {
@@ -86,6 +89,13 @@ func (l *Log) With(h Head) *Log {
 	next.Append(h)
 	l.heads, l.edits, l.messages = slices.Clip(l.heads), slices.Clip(l.edits), slices.Clip(l.messages) // next uses the memory after them
 	return &next
+}
+
+// Copy returns a copy of the log. Changes of either leave the other as it is.
+func (l *Log) Copy() *Log {
+	c := *l
+	c.heads, c.edits, c.messages, c.unanswered = slices.Clip(l.heads), slices.Clip(l.edits), slices.Clip(l.messages), maps.Clone(l.unanswered)
+	return &c
 }
 
 // note notes the messages of an edit that says that they have no reply.
@@ -132,7 +142,7 @@ func (v *view) add(h Head) {
 func (l *Log) Apply(e Edit) {
 	l.edits = append(l.edits, e)
 	l.note(&e)
-	if e.Kind == EditRestore {
+	if e.Kind == EditRestore || e.Kind.Arranges() {
 		l.view = l.at(e.Seq)
 		return
 	}
@@ -379,7 +389,7 @@ func (l *Log) InForce() map[string]bool {
 	return ids
 }
 
-// Undoable returns the newest clear, compaction or restore that is in force.
+// Undoable returns the newest clear, compaction, restore or arrangement by a user that is in force.
 func (l *Log) Undoable() (Edit, bool) {
 	if len(l.undoable) == 0 {
 		return Edit{}, false

@@ -73,7 +73,13 @@ func (w *writer) some() []string {
 func (w *writer) edit() Edit {
 	seq := w.next()
 	e := Edit{ID: fmt.Sprint("edit_", seq), Seq: seq}
-	switch w.r.IntN(11) {
+	switch w.r.IntN(15) {
+	case 11, 12:
+		e.Kind, e.Messages = EditKeep, w.some()
+	case 13:
+		e.Kind, e.Messages = EditTakeOut, w.some()
+	case 14:
+		e.Kind, e.Messages = EditRelease, w.some()
 	case 9, 10:
 		e.Kind = EditResult
 		if n := len(w.View()); n > 0 {

@@ -4,12 +4,38 @@ import (
 	"context"
 
 	"strata/history"
+	"strata/historystore"
 	"strata/rpc"
 	"strata/server/wire"
 	"strata/session"
 	"strata/session/assembly"
 	"strata/session/cachetime"
+	"strata/session/finding"
+	"strata/session/prompts"
 )
+
+// draft measures a prompt that is not sent.
+func draft(p *peer, r *rpc.Request, params wire.DraftParams, blocks []history.Block) {
+	ctx := p.drafts.Next(r.Context())
+	p.withSession(r, params.SessionID, func(s *session.Session) {
+		s.Drafts().Measure(ctx, blocks, params.Request, responder[prompts.Draft](r, s, nil))
+	})
+}
+
+// locate finds something in the next request, and the first call that contained it so.
+func locate(p *peer, r *rpc.Request, params wire.LocateParams, subject finding.Subject) {
+	p.withSession(r, params.SessionID, func(s *session.Session) {
+		s.Finding().Find(subject, func(found finding.Found, err error) {
+			if err != nil {
+				r.Fail(wire.SessionError(s.ID(), err))
+				return
+			}
+			r.Go(func(ctx context.Context) (any, error) {
+				return wire.NewLocated(ctx, historystore.NewCallLog(p.store), s.ID(), found)
+			})
+		})
+	})
+}
 
 // assemble builds a request for a client that calls a model itself.
 func assemble(p *peer, r *rpc.Request, params wire.AssembleParams, tools []session.Tool) {

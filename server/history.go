@@ -9,6 +9,7 @@ import (
 	"strata/server/wire"
 	"strata/session"
 	"strata/session/compacting"
+	"strata/session/finding"
 	"strata/session/restoring"
 )
 
@@ -69,6 +70,13 @@ func compactHistory(p *peer, r *rpc.Request, params wire.CompactParams) {
 	p.withSession(r, params.SessionID, func(s *session.Session) {
 		request := compacting.Request{Strategy: params.Strategy, Keep: params.Keep}
 		r.OnCancel(s.Compact(request, responder[compacting.Result](r, s, nil)))
+	})
+}
+
+// arrange keeps, releases or takes out a message.
+func arrange(p *peer, r *rpc.Request, params wire.ArrangeParams, action finding.Action) {
+	p.withSession(r, params.SessionID, func(s *session.Session) {
+		s.Finding().Arrange(params.MessageID, action, responder[finding.Arranged](r, s, nil))
 	})
 }
 

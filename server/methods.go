@@ -52,6 +52,7 @@ func methodTable() map[string]method {
 		"_strata/history/replace": parsed((*wire.ReplaceParams).History, replaceHistory),
 		"_strata/history/clear":   query((*session.Session).Clear, wire.NewCleared),
 		"_strata/history/compact": on(compactHistory),
+		"_strata/history/arrange": parsed((*wire.ArrangeParams).Action, arrange),
 		"_strata/history/edits":   parsed((*wire.HistoryParams).SeqPage, listEdits),
 
 		"_strata/checkpoint/create":  inSession(createCheckpoint, nil),
@@ -80,6 +81,8 @@ func methodTable() map[string]method {
 		"_strata/context/breakdown": query(breakdown, nil),
 		"_strata/context/cache":     on(cacheTime),
 		"_strata/context/report":    inSession(report, nil),
+		"_strata/context/draft":     parsed((*wire.DraftParams).Blocks, draft),
+		"_strata/context/find":      parsed((*wire.LocateParams).Subject, locate),
 		"_strata/context/assemble":  parsed((*wire.AssembleParams).SessionTools, assemble),
 		"_strata/context/commit":    parsed((*wire.CommitParams).Request, commitCall),
 		"_strata/context/count":     parsed((*wire.CountParams).History, countTokens),

@@ -12,6 +12,7 @@ import (
 	"strata/server/wire"
 	"strata/session"
 	"strata/session/events"
+	"strata/session/prompts"
 )
 
 // method is an entry of the method table.
@@ -35,6 +36,7 @@ type peer struct {
 	environment atomic.Pointer[[]string] // that the client has handed over; nil for none
 
 	runs   slash.Runs
+	drafts prompts.Newest
 	uses   atomic.Uint64 // counts the uses of subscriptions
 	ending atomic.Int64  // subscriptions that have to tell that they end
 

@@ -215,7 +215,7 @@ func (e *edits) Restore(req RestoreRequest, reply func(Restored, error)) {
 	})
 }
 
-// Undo undoes the newest clear, compaction or restore that is in force. Later messages stay. File changes that the restore has
+// Undo undoes the newest clear, compaction, restore or arrangement that is in force. Later messages stay. File changes that the restore has
 // reverted are reapplied.
 func (e *edits) Undo(reply func(Restored, error)) {
 	mailbox.Ask(e.mailbox, reply, func() {

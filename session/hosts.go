@@ -78,6 +78,8 @@ func (h partHost) Store(what string, change history.Change, then func()) mailbox
 	return h.store(what, change, then)
 }
 
+func (h partHost) Arranged(edit history.Edit) { h.session.edits.applied(edit, "arranged", func() {}) }
+
 func (h partHost) Subscribed() { h.session.subscriptions.ask() }
 
 func (h partHost) Reconsider() { h.session.turns.asking.Reconsider() }

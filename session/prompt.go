@@ -8,12 +8,12 @@ import (
 	"slices"
 
 	"strata/history"
-	"strata/session/assembly"
 	"strata/session/clients"
 	"strata/session/content"
 	"strata/session/events"
 	"strata/session/fit"
 	"strata/session/mailbox"
+	"strata/session/prompts"
 	"strata/session/toolbox"
 	"strata/session/workspace"
 )
@@ -203,15 +203,6 @@ func (t *turns) sentBefore(ctx context.Context, promptID string) error {
 	}
 }
 
-// admission is a prompt that was read, counted and found to fit.
-type admission struct {
-	message history.Message
-	resent  bool          // the message is stored and in the view already
-	resume  *history.Edit // takes the reply that broke off out of the view; nil for none
-	files   []workspace.Attachment
-	omitted []fit.Omitted
-}
-
 // admit returns the work that admits a prompt and puts the user's message on disk.
 func (t *turns) admit(begun *turn, p *Prompt, subscriber *events.Cursor) work {
 	state, reader := t.state(), t.workspace.Reader()
@@ -221,66 +212,40 @@ func (t *turns) admit(begun *turn, p *Prompt, subscriber *events.Cursor) work {
 		if err := t.sentBefore(ctx, begun.record.PromptID); err != nil {
 			return nil, err
 		}
-		a, err := admit(begun.ctx, &state, &reader, p)
+		a, err := prompts.Admit(begun.ctx, &state, &reader, p.Blocks, p.Meta)
 		if err != nil {
 			return nil, err
 		}
-		if a.resent {
-			begun.record.UserID = a.message.ID
+		if a.Resent {
+			begun.record.UserID = a.Message.ID
 		} else {
-			a.message.ID, a.message.Seq, a.message.Turn, a.message.At = begun.record.UserID, seq, begun.record.ID, begun.record.StartedAt
+			a.Message.ID, a.Message.Seq, a.Message.Turn, a.Message.At = begun.record.UserID, seq, begun.record.ID, begun.record.StartedAt
 		}
 		update.UpdatedAt = begun.record.StartedAt
 		if update.Title == "" {
-			update.Title = content.Title(&a.message)
+			update.Title = content.Title(&a.Message)
 		}
 		return func() (work, error) {
-			stored, fitting, omitted, err := t.workspace.Try(a.files)
+			stored, fitting, omitted, err := t.workspace.Try(a.Files)
 			if err != nil {
 				return nil, err
 			}
-			a.files, a.omitted = fitting, append(a.omitted, omitted...)
+			a.Files, a.Omitted = fitting, append(a.Omitted, omitted...)
 			change := history.Change{Begin: &begun.record, Update: &update, PutFiles: stored}
 			switch {
-			case !a.resent:
-				change.Messages = []history.Message{a.message}
-			case a.resume != nil:
-				a.resume.ID, a.resume.Seq, a.resume.At = t.deps.NewID("edit_"), seq, begun.record.StartedAt
-				a.resume.Before, a.resume.After = t.context.Tokens(), t.context.Log.TokensWith(*a.resume)
-				change.Edits = []history.Edit{*a.resume}
+			case !a.Resent:
+				change.Messages = []history.Message{a.Message}
+			case a.Resume != nil:
+				a.Resume.ID, a.Resume.Seq, a.Resume.At = t.deps.NewID("edit_"), seq, begun.record.StartedAt
+				a.Resume.Before, a.Resume.After = t.context.Tokens(), t.context.Log.TokensWith(*a.Resume)
+				change.Edits = []history.Edit{*a.Resume}
 			}
-			if !a.resent && len(a.files) == 0 {
-				t.answerAhead(begun, &a.message)
+			if !a.Resent && len(a.Files) == 0 {
+				t.answerAhead(begun, &a.Message)
 			}
 			return t.store("store the prompt", change, func() { t.begin(begun, a, update, subscriber) }), nil
 		}, nil
 	}
-}
-
-// admit reads what a prompt refers to, counts it and checks that it can fit at all.
-func admit(ctx context.Context, s *assembly.State, reader *workspace.Reader, p *Prompt) (admission, error) {
-	var a admission
-	var err error
-	if a.message.Blocks, a.files, a.omitted, err = reader.Resolve(ctx, p.Blocks); err != nil {
-		return a, err
-	}
-	content.Identify(a.message.Blocks)
-	if err := content.Check(a.message.Blocks, &s.Model); err != nil {
-		return a, fmt.Errorf("%w: message: %w", ErrInvalid, err)
-	}
-	a.message.Role, a.message.Status, a.message.Meta = history.RoleUser, history.StatusComplete, p.Meta
-	a.message.Tokens = content.Tokens(ctx, s.Counter, a.message.Blocks)
-	if err := s.CheckPrompt(a.message.Tokens, workspace.RequiredTokens(ctx, a.files, s.Counter)); err != nil {
-		return a, err
-	}
-	before, unfinished, err := s.Resent(ctx, &a.message)
-	if before != nil {
-		a.message, a.resent = *before, true
-	}
-	if unfinished != nil {
-		a.resume = &history.Edit{Kind: history.EditResume, Reason: "the prompt was sent again", Messages: []string{unfinished.ID}}
-	}
-	return a, err
 }
 
 // answerAhead starts the reply to a message that is being stored, so that the provider works meanwhile. Until the message is
@@ -293,37 +258,37 @@ func (t *turns) answerAhead(begun *turn, message *history.Message) {
 }
 
 // begin adopts a stored prompt, tells the subscribers and starts the reply.
-func (t *turns) begin(begun *turn, a admission, update history.Session, subscriber *events.Cursor) {
+func (t *turns) begin(begun *turn, a prompts.Admission, update history.Session, subscriber *events.Cursor) {
 	renamed := update.Title != t.choices.Record.Title
 	t.choices.Record = update
-	a.omitted = append(a.omitted, t.workspace.Attach(a.files)...)
+	a.Omitted = append(a.Omitted, t.workspace.Attach(a.Files)...)
 	before := len(t.context.View())
 	switch {
 	case begun.ahead != nil:
 		t.context.Log = begun.ahead
-	case !a.resent:
-		t.context.Append([]history.Message{a.message})
-	case a.resume != nil:
-		t.context.Apply(*a.resume)
+	case !a.Resent:
+		t.context.Append([]history.Message{a.Message})
+	case a.Resume != nil:
+		t.context.Apply(*a.Resume)
 	}
 	begun.stored = true
-	begun.unread, begun.omitted = a.omitted, a.omitted
-	if !a.resent {
-		t.events.EmitMessage(&a.message, subscriber)
+	begun.unread, begun.omitted = a.Omitted, a.Omitted
+	if !a.Resent {
+		t.events.EmitMessage(&a.Message, subscriber)
 	}
 	t.emit(events.Event{Kind: events.TurnStarted, Turn: begun.record.ID, Data: events.TurnStartedInfo{
 		TurnID: begun.record.ID, PromptID: begun.record.PromptID, UserID: begun.record.UserID, MessageID: begun.record.ReplyID, Model: t.choices.Model.Name,
 	}})
-	if text := workspace.NotAdded(a.omitted); text != "" {
+	if text := workspace.NotAdded(a.Omitted); text != "" {
 		t.emit(events.Event{Kind: events.Notice, Turn: begun.record.ID, Text: text})
 	}
 	if renamed {
 		t.emit(events.Event{Kind: events.Info, Turn: begun.record.ID, Data: events.TitleInfo{Title: update.Title, UpdatedAt: update.UpdatedAt}})
 	}
-	if !a.resent && len(t.context.View()) == before {
+	if !a.Resent && len(t.context.View()) == before {
 		t.historyChanged("unanswered")
 	}
-	if a.resume != nil {
+	if a.Resume != nil {
 		t.historyChanged("resume")
 	}
 	t.deps.Meter.TurnStarted()

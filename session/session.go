@@ -19,10 +19,12 @@ import (
 	"strata/session/clients"
 	"strata/session/compacting"
 	"strata/session/events"
+	"strata/session/finding"
 	"strata/session/following"
 	"strata/session/frontends"
 	"strata/session/mailbox"
 	"strata/session/permissions"
+	"strata/session/prompts"
 	"strata/session/record"
 	"strata/session/requests"
 	"strata/session/saving"
@@ -61,6 +63,8 @@ type Session struct {
 	*recordChanges
 	*documentShelf
 	accounts *accounts.Accounts
+	drafts   *prompts.Drafts
+	finding  *finding.Finder
 	*servedFrontends
 	compacting *compacting.Driver
 
@@ -147,6 +151,8 @@ func newSession(deps *Deps, id string) *Session {
 	s.compacting = compacting.New(id, deps.compaction(), compactionHost{c, s.turns, s.accounts}, c.mailbox, c.events, deps.Log, deps.Host.Describe)
 	made := requests.New(id, deps.requests(), requestsHost{c}, c.mailbox, c.workspace, s.compacting)
 	s.turns.requests, s.turns.compacting = made, s.compacting
+	s.finding = finding.New(host, c.mailbox, deps.Now, deps.NewID)
+	s.drafts = prompts.NewDrafts(accountsHost{c, s}, c.mailbox, c.workspace, made, deps.NewID)
 	s.edits = &edits{core: c, turns: s.turns, accounts: s.accounts, compacting: s.compacting}
 	s.checkpoints = &checkpoints{core: c, turns: s.turns}
 	s.servedFrontends = frontends.New(host, deps.frontends(), frontends.Parts{
@@ -235,6 +241,12 @@ func (s *Session) Compaction(reply func(compacting.Status, error)) {
 
 // Accounts returns what tells of the session's next request.
 func (s *Session) Accounts() *accounts.Accounts { return s.accounts }
+
+// Drafts returns what measures prompts that are not sent.
+func (s *Session) Drafts() *prompts.Drafts { return s.drafts }
+
+// Finding returns what finds things in the session's next request.
+func (s *Session) Finding() *finding.Finder { return s.finding }
 
 // Toolbox returns the tools of the session.
 func (s *Session) Toolbox() *toolbox.Toolbox { return s.toolbox }

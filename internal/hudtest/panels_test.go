@@ -790,7 +790,7 @@ func TestFilesAreThoseOfTheSession(t *testing.T) {
 	if files := isThat(); len(files) != 5 {
 		t.Errorf("the files are %q", files)
 	}
-	p.Click("[data-file='parser.go'] .icon-button")
+	p.Click("[data-file='parser.go'] button[aria-label^='Remove']")
 	p.Wait(`!document.querySelector("[data-file='parser.go']")`)
 	isThat()
 	p.WaitText(".toast", "parser.go removed")

@@ -51,24 +51,33 @@ func textBlock(text string) ContentBlock { return ContentBlock{Type: "text", Tex
 
 // Blocks returns the blocks of the prompt. Empty text is dropped; an unknown type of block is an error.
 func (p *PromptParams) Blocks() ([]history.Block, error) {
-	if len(p.Prompt) > maxBlocks {
-		return nil, InvalidParams("params.prompt: %d blocks exceed the limit of %d", len(p.Prompt), maxBlocks)
-	}
-	blocks := make([]history.Block, 0, len(p.Prompt))
-	for i := range p.Prompt {
-		b, fault := p.Prompt[i].block()
-		if fault != nil {
-			return nil, InvalidParams("params.prompt[%d]%s", i, fault)
-		}
-		if b.Type != history.BlockText || b.Text != "" {
-			blocks = append(blocks, b)
-		}
+	blocks, err := promptBlocks(p.Prompt)
+	if err != nil {
+		return nil, err
 	}
 	if id := p.PromptID(); len(id) > MaxPromptID {
 		return nil, InvalidParams("params._meta.strata.promptId: %d bytes exceed the limit of %d", len(id), MaxPromptID)
 	}
 	if _, err := history.ParseMeta(p.Attached()); err != nil {
 		return nil, InvalidParams("params._meta.strata.%s", err)
+	}
+	return blocks, nil
+}
+
+// promptBlocks returns the blocks of a prompt for the transcript.
+func promptBlocks(prompt []ContentBlock) ([]history.Block, error) {
+	if len(prompt) > maxBlocks {
+		return nil, InvalidParams("params.prompt: %d blocks exceed the limit of %d", len(prompt), maxBlocks)
+	}
+	blocks := make([]history.Block, 0, len(prompt))
+	for i := range prompt {
+		b, fault := prompt[i].block()
+		if fault != nil {
+			return nil, InvalidParams("params.prompt[%d]%s", i, fault)
+		}
+		if b.Type != history.BlockText || b.Text != "" {
+			blocks = append(blocks, b)
+		}
 	}
 	return blocks, nil
 }

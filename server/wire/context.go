@@ -17,6 +17,16 @@ type ReportParams struct {
 	Columns int `json:"columns"` // of the terminal
 }
 
+// DraftParams are the parameters of _strata/context/draft.
+type DraftParams struct {
+	SessionParams
+	Prompt  []ContentBlock `json:"prompt" need:"value"`
+	Request bool           `json:"request"` // return the request too
+}
+
+// Blocks returns the blocks of the draft.
+func (p *DraftParams) Blocks() ([]history.Block, error) { return promptBlocks(p.Prompt) }
+
 // AssembleParams are the parameters of _strata/context/assemble.
 type AssembleParams struct {
 	SessionParams

@@ -13,6 +13,8 @@ import (
 	"strata/rpc"
 	"strata/session"
 	"strata/session/assembly"
+	"strata/session/finding"
+	"strata/session/prompts"
 	"strata/session/workspace"
 )
 
@@ -102,6 +104,9 @@ var errorTable = []func(error) *rpc.Error{
 	as(func(e *workspace.UnknownFileError) *rpc.Error {
 		return &rpc.Error{Code: CodeNotFound, Message: e.Error(), Data: map[string]string{"kind": "file", "id": clip.Path(e.Path)}}
 	}),
+	as(func(e *finding.UnknownError) *rpc.Error {
+		return &rpc.Error{Code: CodeNotFound, Message: e.Error(), Data: map[string]string{"kind": "message", "id": clip.Name(e.ID)}}
+	}),
 	as(func(e *workspace.EditRefusedError) *rpc.Error {
 		return &rpc.Error{Code: CodeEditRefused, Message: e.Error(), Data: map[string]string{"path": clip.Path(e.Path), "reason": string(e.Reason)}}
 	}),
@@ -123,6 +128,7 @@ var errorTable = []func(error) *rpc.Error{
 	is(historystore.ErrBusy, CodeStorage, "the database is locked by another process; try again"),
 	is(historystore.ErrMoved, CodeStorage, MovedText),
 	is(session.ErrStorage, CodeStorage, "database access failed; see the server's log"),
+	is(prompts.ErrReplaced, rpc.CodeCancelled, prompts.ErrReplaced.Error()),
 	is(session.ErrOverload, CodeBusy, session.ErrOverload.Error()),
 	is(session.ErrClosed, CodeNotFound, session.ErrClosed.Error()),
 	invalid,

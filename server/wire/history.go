@@ -33,6 +33,7 @@ type View struct {
 	State   history.HiddenReason `json:"state,omitempty"`  // why the message is not in view
 	EditID  string               `json:"editId,omitempty"` // of the edit that removed it
 	Patches []Patch              `json:"patches,omitempty"`
+	Kept    bool                 `json:"kept,omitempty"` // neither evicted nor compacted, since a user wants it so
 }
 
 // Patch replaces the text of a block in the view.
@@ -70,10 +71,10 @@ func newMessages(messages []history.Message, fates []history.Visibility, ends ma
 }
 
 func newView(f history.Visibility) *View {
-	if f.InView && len(f.Patches) == 0 {
+	if f.InView && len(f.Patches) == 0 && !f.Kept {
 		return nil
 	}
-	v := &View{State: f.Reason, EditID: f.Edit}
+	v := &View{State: f.Reason, EditID: f.Edit, Kept: f.Kept}
 	for _, p := range f.Patches {
 		state := "shortened"
 		if p.Kind == history.EditDedupe {

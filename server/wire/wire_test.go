@@ -11,6 +11,8 @@ import (
 	"strata/historystore"
 	"strata/rpc"
 	"strata/session"
+	"strata/session/finding"
+	"strata/session/prompts"
 )
 
 func TestDecode(t *testing.T) {
@@ -46,6 +48,24 @@ func TestDecode(t *testing.T) {
 		if !ok || fault.Code != rpc.CodeInvalidParams || !strings.Contains(fault.Message, tt.want) {
 			t.Errorf("%s: %v, want %q", tt.name, err, tt.want)
 		}
+	}
+}
+
+// What is looked for is one thing, with a bounded text, and a message is arranged in one of three ways.
+func TestParametersOfAFindAndAnArrangement(t *testing.T) {
+	for _, p := range []LocateParams{{}, {MessageID: "msg_1", Path: "a.go"}, {Key: "system", Text: strings.Repeat("a", finding.MaxText+1)}} {
+		if _, err := p.Subject(); err == nil {
+			t.Errorf("%.80s is taken", fmt.Sprint(p))
+		}
+	}
+	if s, err := (&LocateParams{Path: "a.go", Text: "x"}).Subject(); err != nil || s != (finding.Subject{Path: "a.go", Text: "x"}) {
+		t.Errorf("a path is %+v, %v", s, err)
+	}
+	if _, err := (&ArrangeParams{MessageID: "msg_1", Do: "clear"}).Action(); err == nil {
+		t.Error("an unknown action is taken")
+	}
+	if e := Error(prompts.ErrReplaced); e == nil || e.Code != rpc.CodeCancelled {
+		t.Errorf("a replaced draft ends with %v", e)
 	}
 }
 

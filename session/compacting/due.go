@@ -152,12 +152,36 @@ func covered(s *assembly.State, out *compaction.Outcome) []string {
 // outline returns the history without its texts.
 func outline(s *assembly.State) compaction.History {
 	h := compaction.History{
-		Summary: s.Summary.Text, SummaryTokens: s.Summary.Tokens, Summarised: s.Summary.Exchanges, Messages: make([]compaction.Message, len(s.View)),
+		Summary: s.Summary.Text, SummaryTokens: s.Summary.Tokens, Summarised: s.Summary.Exchanges, Messages: make([]compaction.Message, 0, len(s.View)),
 	}
-	for i, v := range s.View {
-		h.Messages[i] = compaction.Message{ID: v.ID, Role: v.Role, Tokens: v.Tokens, Calls: v.HasCalls, Exchange: v.Exchange}
+	for _, v := range compactable(s.View) {
+		h.Messages = append(h.Messages, compaction.Message{ID: v.ID, Role: v.Role, Tokens: v.Tokens, Calls: v.HasCalls, Exchange: v.Exchange, Kept: v.Kept})
 	}
 	return h
+}
+
+// compactable returns the messages of a view without those that a user keeps, and the answers of kept prompts. A compaction leaves
+// these where they are; those of the newest exchange show what that is.
+func compactable(view []history.Viewed) []history.Viewed {
+	newest := len(view) - 1
+	for newest >= 0 && view[newest].Role != history.RoleUser {
+		newest--
+	}
+	if newest < 0 || !slices.ContainsFunc(view[:newest], func(v history.Viewed) bool { return v.Kept }) {
+		return view
+	}
+	left := make([]history.Viewed, 0, len(view))
+	for i := range view {
+		if i >= newest || !view[i].Kept && !(i > 0 && answersKept(&view[i-1], &view[i])) {
+			left = append(left, view[i])
+		}
+	}
+	return left
+}
+
+// answersKept reports whether a message is the answer of a prompt before it that a user keeps.
+func answersKept(prompt, answer *history.Viewed) bool {
+	return prompt.Kept && prompt.Role == history.RoleUser && answer.Role == history.RoleAssistant && !answer.HasCalls
 }
 
 // pendingCalls reports whether the newest message is tool calls without their results.

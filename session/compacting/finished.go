@@ -120,7 +120,7 @@ func outdated(edits []history.Edit, since int64, covered []string) bool {
 	for i := len(edits) - 1; i >= 0 && edits[i].Seq > since; i-- {
 		switch e := &edits[i]; e.Kind {
 		case history.EditTruncate, history.EditDedupe, history.EditUnanswered:
-		case history.EditResult, history.EditResume:
+		case history.EditResult, history.EditResume, history.EditKeep, history.EditRelease, history.EditTakeOut:
 			if concerns(e, covered) {
 				return true
 			}

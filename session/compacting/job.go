@@ -103,7 +103,7 @@ func (j *job) measure(m llm.Model) assembly.Measure {
 func historyOf(ctx context.Context, s *assembly.State) (compaction.History, error) {
 	h := outline(s)
 	var err error
-	if h.Messages, err = texts(ctx, s, s.View, h.Messages); err != nil {
+	if h.Messages, err = texts(ctx, s, compactable(s.View), h.Messages); err != nil {
 		return compaction.History{}, err
 	}
 	heads := unsummarized(s.Evicted)

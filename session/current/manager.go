@@ -193,6 +193,14 @@ func (m *Manager) Expect(c *choices.Choices, message *history.Message) (assembly
 	return state, after.Log
 }
 
+// Copy returns a copy of m with a history of its own, for a request that is never sent. It belongs to the mailbox like m, and must
+// not be told of replies.
+func (m *Manager) Copy() *Manager {
+	c := *m
+	c.Log = m.Log.Copy()
+	return &c
+}
+
 // Renewed returns a state of a running turn with the view, the files and the counts as they are now. The user's choices since
 // the turn began take effect with the next turn.
 func (m *Manager) Renewed(old *assembly.State, model llm.Model, c *choices.Choices) assembly.State {

@@ -92,7 +92,7 @@ func Saved(patches []history.Patch) int {
 const (
 	ReasonBudget    = "over_budget"
 	ReasonDuplicate = "duplicate"
-	ReasonTruncated = "cut_to_fit"
+	ReasonTruncated = history.OriginCut
 )
 
 // ReasonReturned is the reason for which a request contains again what an earlier one omitted.
@@ -194,4 +194,32 @@ func Whole(e *filecontext.Entry) (whole filecontext.Entry, ok bool) {
 	whole.State, whole.Reason = back.State()
 	whole.Range, whole.Wanted = e.Wanted, filecontext.Range{}
 	return whole, true
+}
+
+// Named names what the changes evict, and what they shorten.
+func (c *Changes) Named() (evicted, shortened []Omitted) {
+	for _, v := range c.Evict {
+		evicted = append(evicted, Omitted{Key: MessagePrefix + v.ID, Tokens: v.Tokens, Reason: ReasonBudget})
+	}
+	for _, f := range c.Files {
+		switch o := (Omitted{Key: FilePrefix + f.Path, Reason: ReasonBudget}); {
+		case f.Returns:
+		case f.Lines.IsWhole():
+			evicted = append(evicted, o)
+		default:
+			o.Reason = ReasonTruncated
+			shortened = append(shortened, o)
+		}
+	}
+	for _, d := range c.Documents {
+		if d.Keep == 0 {
+			evicted = append(evicted, Omitted{Key: DocumentPrefix + d.Name, Reason: ReasonBudget})
+		} else {
+			shortened = append(shortened, Omitted{Key: DocumentPrefix + d.Name, Reason: ReasonTruncated})
+		}
+	}
+	for _, p := range append(append([]history.Patch(nil), c.Dedupe...), c.Truncate...) {
+		shortened = append(shortened, omittedByPatches(p.Message, []history.Patch{p})...)
+	}
+	return evicted, shortened
 }

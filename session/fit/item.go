@@ -111,6 +111,7 @@ func MessageItem(messages []history.Viewed) Item {
 		it.Tokens += max(v.Tokens-tokens.MessageOverhead, 0)
 		it.Overhead += min(v.Tokens, tokens.MessageOverhead)
 		it.Blocks += v.Blocks
+		it.Pinned = it.Pinned || v.Kept
 	}
 	it.Key, it.Kind, it.Hash = MessagePrefix+messages[0].ID, stability.Message, identity(messages)
 	it.User, it.Open = messages[0].Role == history.RoleUser, messages[len(messages)-1].Role == history.RoleTool

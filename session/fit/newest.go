@@ -20,10 +20,11 @@ func runningPrompt(items []Item) int {
 }
 
 // pinned returns the items of the conversation that no request omits while others can be: the newest message, the user's
-// newest message, and the newest steps of a running turn.
+// newest message, the newest steps of a running turn, and what a user keeps, with the answers of kept prompts.
 func pinned(items []Item) map[int]bool {
 	newest, prompt := newestMessage(items), runningPrompt(items)
 	pinned := map[int]bool{newest: true, newestOfUser(items): true}
+	addKept(pinned, items)
 	if prompt < 0 {
 		return pinned
 	}
@@ -34,6 +35,24 @@ func pinned(items []Item) map[int]bool {
 		}
 	}
 	return pinned
+}
+
+// addKept adds the messages that a user keeps, with the answers of kept prompts: a prompt without its answer would be answered again.
+func addKept(to map[int]bool, items []Item) {
+	some := false
+	for i := range items {
+		if items[i].Kind == stability.Message && items[i].Pinned {
+			to[i], some = true, true
+		}
+	}
+	if !some {
+		return
+	}
+	for prompt, answer := range answersOf(items) {
+		if items[prompt].Pinned {
+			to[answer] = true
+		}
+	}
 }
 
 // finished returns a function that reports whether an item is of the conversation, the running turn or else the newest

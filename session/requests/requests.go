@@ -58,60 +58,34 @@ func New(session string, services *Services, host Host, box *mailbox.Mailbox, fi
 // are summarized before, without a model. Only the summary is stored, after a call of first; whatever else does not fit
 // remains to be evicted.
 func (r *Requests) Prepare(ctx context.Context, state *assembly.State, first func()) (assembly.Built, error) {
-	b, err := state.Build(ctx)
-	for back := err == nil; back; {
-		if back, err = r.readmit(state, &b, first); back {
-			b, err = state.Build(ctx)
-		}
-		back = back && err == nil
-	}
-	for _, by := range compacting.Condensations {
-		if err != nil || len(b.Changes.Evict) == 0 || !state.Profile.Compaction.Enabled {
-			break
-		}
-		first()
-		var shorter bool
-		if shorter, err = r.condense(ctx, state, by, b.Changes.Evict); err == nil && shorter {
-			b, err = state.Build(ctx)
-		}
-	}
-	return b, err
+	return prepare(ctx, r, state, first)
 }
 
-// readmit brings back messages that an earlier request omitted, if the built one has room for them, and makes the state the
-// one with them. It reports whether it did.
-func (r *Requests) readmit(state *assembly.State, b *assembly.Built, first func()) (bool, error) {
-	var shed []history.Edit
+func (r *Requests) shedding() (shed []history.Edit) {
 	r.box.Wait(func() { shed = r.host.Context().Log.Shedding() })
-	edit, ok := state.Returns(b, shed)
-	if !ok {
-		return false, nil
-	}
-	first()
-	if err := r.Amend(edit, "fitted"); err != nil {
-		return false, err
-	}
-	r.box.Wait(func() { *state = r.host.Context().Renewed(state, state.Model, r.host.Choices()) })
-	return true, nil
+	return shed
 }
 
-// condense stores a compaction of a state without a model, and makes the state the one after it. It reports whether the
-// history is shorter now.
-func (r *Requests) condense(ctx context.Context, state *assembly.State, by compacting.Condensation, evicted []history.Viewed) (bool, error) {
-	var rules compacting.Rules
+func (r *Requests) rules() (rules compacting.Rules) {
 	r.box.Wait(func() { rules = r.host.CompactionRules() })
-	edit, ok, err := compacting.Condense(ctx, state, &rules, by, evicted)
-	if err != nil || !ok {
-		return false, err
+	return rules
+}
+
+func (r *Requests) amend(state *assembly.State, edit history.Edit) error {
+	what := "fitted"
+	if edit.Kind == history.EditCompact {
+		what = "compaction"
 	}
-	if err := r.Amend(edit, "compaction"); err != nil {
-		return false, err
+	if err := r.Amend(edit, what); err != nil {
+		return err
 	}
 	r.box.Wait(func() {
-		r.compacting.Condensed(&edit)
+		if edit.Kind == history.EditCompact {
+			r.compacting.Condensed(&edit)
+		}
 		*state = r.host.Context().Renewed(state, state.Model, r.host.Choices())
 	})
-	return true, nil
+	return nil
 }
 
 // Evict stores what did not fit a request, so that it stays omitted.

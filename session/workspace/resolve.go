@@ -180,6 +180,54 @@ func (w *Workspace) Attach(files []Attachment) (omitted []fit.Omitted) {
 	return omitted
 }
 
+// With is the files of the context as they would be with those of a prompt.
+type With struct {
+	Files   []filecontext.Entry
+	Omitted []fit.Omitted // files of the prompt that do not fit the context
+
+	cache       *fit.RenderCache
+	before, now []filecontext.Entry // of the files that change
+}
+
+// With returns the files of the context with those of a prompt, and changes nothing. The error is that of Try.
+func (w *Workspace) With(files []Attachment) (*With, error) {
+	_, fitting, omitted, err := w.Try(files)
+	if err != nil {
+		return nil, err
+	}
+	with := &With{Omitted: omitted, cache: w.cache}
+	after := w.files.Clone()
+	for _, file := range fitting {
+		if file.told != "" {
+			continue
+		}
+		old, in := after.Get(file.content.Path)
+		e, err := after.Put(file.content, file.options)
+		if err != nil {
+			with.Omitted = append(with.Omitted, fit.Omitted{Key: fit.FilePrefix + file.content.Path, Reason: string(filecontext.ReasonOf(err))})
+			continue
+		}
+		with.now = append(with.now, e)
+		if in {
+			with.before = append(with.before, old)
+		}
+	}
+	with.Files = after.List()
+	return with, nil
+}
+
+// Tokens returns the tokens that the files of the prompt add.
+func (with *With) Tokens(counter *tokens.Counter) int {
+	n := 0
+	for _, e := range with.now {
+		n += with.cache.Tokens(e, counter)
+	}
+	for _, e := range with.before {
+		n -= with.cache.Tokens(e, counter)
+	}
+	return max(n, 0)
+}
+
 // joined returns the files of a prompt, each once, even if it is named several times: all of its lines that are asked for
 // are shown, and the client's own text is its content.
 func joined(files []Attachment) []Attachment {

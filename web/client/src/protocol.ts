@@ -279,11 +279,13 @@ export interface Summary {
 /** How the view changes a message. */
 export interface MessageView {
   /** Why the message is not in view; missing if it is. */
-  state?: 'summarised' | 'left_out' | 'cleared' | 'replaced' | 'taken_back' | 'unanswered' | 'unfinished';
+  state?: 'summarised' | 'left_out' | 'cleared' | 'replaced' | 'taken_back' | 'unanswered' | 'unfinished' | 'taken_out';
   /** The edit that removed it. */
   editId?: string;
   /** Changed blocks, in the order of the edits. */
   patches?: MessagePatch[];
+  /** A user keeps it: it is neither evicted nor compacted. */
+  kept?: boolean;
 }
 
 export interface MessagePatch {
@@ -586,6 +588,68 @@ export interface Budget {
   warning?: string;
   /** If the profile has budgets. */
   shares?: Share[];
+}
+
+/** A prompt that is not sent, and the request that it would be sent with, in tokens as the provider counts. */
+export interface DraftFigures {
+  /** Tokens that the prompt adds, with the files that it attaches. */
+  tokens: number;
+  /** The size of the request. */
+  used: number;
+  remaining: number;
+  /** Percentage of the window, rounded down. */
+  percentUsed: number;
+  /** The window. */
+  maxInputTokens: number;
+  /** Items that leave the requests with this prompt; at most 100 are named. */
+  evicts: LeftOut[];
+  /** Items that are shortened, likewise. */
+  truncates: LeftOut[];
+  /**
+   * The compaction that the prompt causes: `before` the request, without a model, because it does not fit otherwise, or
+   * `after` the reply. `messages` and `saved` tokens are those of one before.
+   */
+  compacts?: { when: 'before' | 'after'; messages?: number; saved?: number };
+  /** Files and addresses of the prompt that are not read. */
+  unread: LeftOut[];
+  /** Tokens of the request that are expected in the provider's cache. */
+  expectedRead: number;
+  /** Cost of the input in US dollars, as expected and if nothing is cached; missing if the model has no price. */
+  cost?: { input: number; cold: number };
+  /** The request, if it was asked for. */
+  request?: Assembled;
+  /** Set if the prompt would be refused. `used` is then the size of the prompt with the system prompt and required files. */
+  tooLarge?: { tokens: number; limit: number };
+}
+
+/** What a user can do with a message of the view. */
+export type Arrangement = 'keep' | 'release' | 'take_out';
+
+/** What `_strata/context/find` looks for: one of these, and optionally a text in it. */
+export type Sought = ({ messageId: string } | { path: string } | { key: string }) & { text?: string };
+
+/** How the next request contains something. */
+export interface Located {
+  /** The key of its item. */
+  key: string;
+  state: 'whole' | 'shortened' | 'summarised' | 'evicted' | 'not_in';
+  /** Why it is not whole. */
+  rule?: string;
+  /** A user keeps it: it is neither evicted nor compacted. */
+  kept?: boolean;
+  /** The state begins with the next request. */
+  next?: boolean;
+  /** The edit that led to the state. */
+  editId?: string;
+  /** When that was, and the first call with it. */
+  since?: { at?: string; callId?: string; callAt?: string };
+  tokens: number;
+  tier?: TierName | (string & {});
+  /** All of it is expected in the provider's cache. */
+  cached: boolean;
+  /** Where the text is: in what was looked for, or only in something else. */
+  text?: { here: boolean; elsewhere: boolean };
+  actions: (Arrangement | 'add' | 'remove' | (string & {}))[];
 }
 
 export type TierName = 'L0' | 'L1' | 'L2' | 'L3' | 'active';
@@ -1046,7 +1110,7 @@ export interface Edit {
   id: string;
   /** Sequence number in the session, shared by edits and messages. */
   seq: number;
-  kind: 'compact' | 'dedupe' | 'truncate' | 'replace' | 'clear' | 'restore' | 'unanswered' | 'resume' | 'result';
+  kind: 'compact' | 'dedupe' | 'truncate' | 'replace' | 'clear' | 'restore' | 'unanswered' | 'resume' | 'result' | 'keep' | 'release' | 'take_out';
   /** Of a `result`: the message with the calls. */
   callsMessage?: string;
   at: Time;
@@ -1569,6 +1633,11 @@ export interface Methods {
   '_strata/documents/list': { params: OfSession; result: { documents: DocumentInfo[] } };
 
   '_strata/context/budget': { params: OfSession; result: Budget };
+  /** Measures a prompt as if it were sent now. A newer request of the same connection ends an older one with -32800. */
+  '_strata/context/draft': { params: OfSession & { prompt: ContentBlock[]; /** Returns the request too. */ request?: boolean }; result: DraftFigures };
+  '_strata/context/find': { params: OfSession & Sought; result: Located };
+  /** Keeps a message in the view, ends that, or removes a message from the view, with the results of its calls. */
+  '_strata/history/arrange': { params: OfSession & { messageId: string; action: Arrangement }; result: { seq: number; messageIds: string[] } };
   '_strata/context/breakdown': { params: OfSession; result: Breakdown };
   '_strata/context/cache': { params: OfSession; result: CacheOutlook };
   '_strata/context/report': { params: OfSession & { /** Width of the terminal. */ columns?: number }; result: { /** Multi-line. */ text: string; line: string } };
@@ -2022,7 +2091,7 @@ export type StrataEvent =
     }
   | {
       type: 'context_changed';
-      reason: 'append' | 'clear' | 'commit' | 'compaction' | 'document' | 'restore' | 'unanswered' | 'resume' | 'fitted' | (string & {});
+      reason: 'append' | 'clear' | 'commit' | 'compaction' | 'document' | 'restore' | 'unanswered' | 'resume' | 'fitted' | 'arranged' | (string & {});
       historyTokens: number;
       /** Sequence number in the transcript. */
       transcriptSeq: number;

@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { Conversation } from "./conversation/conversation.tsx";
 import { dialog } from "./dialogs.ts";
+import { Find, FindSelected } from "./located/find.tsx";
 import { shortcuts, toggleInspector } from "./keys.ts";
 import { PRINT } from "./print/open.ts";
 import { opened, panelOf, panels } from "./panels.ts";
@@ -114,6 +115,8 @@ function SessionPage({ view, tab }: { view: SessionView; tab: string }) {
         </aside>
       )}
       <Review view={view} />
+      <Find view={view} />
+      <FindSelected view={view} />
     </main>
   );
 }

@@ -1,5 +1,6 @@
 import { dialog } from "./dialogs.ts";
 import { find } from "./find/open.ts";
+import { findHere } from "./located/asking.ts";
 import { panelOf, panels } from "./panels.ts";
 import { print } from "./print/open.ts";
 import { go, route, sessionAddress } from "./routes.ts";
@@ -28,6 +29,7 @@ export const shortcuts = (): readonly { keys: string[]; action: string }[] => [
   { keys: ["Shift", "F10"], action: "Open the menu of the focused session" },
   { keys: ["y"], action: "Copy the message that is focused or at the top" },
   { keys: ["f"], action: "Filter the inspector’s list, or search the workspace" },
+  { keys: ["w"], action: "Is the selected text, message or file in the next request?" },
   { keys: ["[", "]"], action: "Previous and next inspector tab" },
   { keys: ["o"], action: "Open the overview" },
   { keys: ["b"], action: "Show or hide the session list" },
@@ -90,6 +92,7 @@ const actions: Record<string, () => void | false> = {
   },
   f: () => focus("filter"),
   o: () => go("#/"),
+  w: findHere,
   s: () => go("#/server"),
   "?": () => {
     dialog.value = "help";

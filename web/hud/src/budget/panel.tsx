@@ -1,4 +1,4 @@
-import type { Breakdown, Budget } from "@strata/client";
+import type { Breakdown, Budget, DraftFigures } from "@strata/client";
 import { useState } from "preact/hooks";
 import type { SessionView } from "../store/session.ts";
 import { percent, plural } from "../text/format.ts";
@@ -29,7 +29,7 @@ function Filled({ view, budget, breakdown }: { view: SessionView; budget: Budget
   const parts = partsOf(budget, breakdown);
   return (
     <>
-      <Head budget={budget} breakdown={breakdown} />
+      <Head budget={budget} breakdown={breakdown} draft={view.draft.figures.value} />
       <Bar budget={budget} parts={parts} pointed={pointed} point={point} />
       <Table budget={budget} breakdown={breakdown} parts={parts} pointed={pointed} point={point} />
       <Shares budget={budget} />
@@ -39,7 +39,7 @@ function Filled({ view, budget, breakdown }: { view: SessionView; budget: Budget
   );
 }
 
-function Head({ budget, breakdown }: { budget: Budget; breakdown: Breakdown }) {
+function Head({ budget, breakdown, draft }: { budget: Budget; breakdown: Breakdown; draft: DraftFigures | undefined }) {
   const warning = warningOf(budget);
   return (
     <header class="headline">
@@ -49,6 +49,11 @@ function Head({ budget, breakdown }: { budget: Budget; breakdown: Breakdown }) {
         {warning && <span class={warning.bad ? "mark bad" : "mark"} role="status">{warning.text}</span>}
         {budget.needsCompaction && <span class="mark">Compaction due</span>}
       </p>
+      {draft && (
+        <p class="headline-words">
+          <span data-with-draft={draft.used}><Tokens n={draft.used} /> with the draft, {percent(draft.used, draft.maxInputTokens)} of the window</span>
+        </p>
+      )}
       <p class="note">
         {breakdown.model}{!budget.known && <>: unknown context window; <strong>default of {plural(budget.maxInputTokens, "token")}</strong></>}
       </p>

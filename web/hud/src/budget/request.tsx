@@ -16,16 +16,23 @@ export function Request({ view }: { view: SessionView }) {
   return (
     <section class="card" aria-labelledby="request">
       <h2 id="request">Next request</h2>
-      <p class="note">The next request, without the new prompt. Viewing it changes nothing.</p>
+      <p class="note">The next request, {view.draft.figures.value ? "with the draft" : "without a new prompt"}. Viewing it changes nothing.</p>
       <button type="button" class="button" id="show-request" disabled={!isOpen.value} onClick={() => setOpen(true)}>Show request</button>
       {open && <Opened view={view} onClose={() => setOpen(false)} />}
     </section>
   );
 }
 
+/** nextRequest returns the next request, with the draft unless that would be refused. */
+async function nextRequest(view: SessionView): Promise<Assembled> {
+  const { figures, measured } = view.draft;
+  const draft = figures.peek() ? await view.call("_strata/context/draft", { prompt: measured, request: true }) : undefined;
+  return draft?.request ?? view.call("_strata/context/assemble", { preview: true });
+}
+
 function Opened({ view, onClose }: { view: SessionView; onClose: () => void }) {
   const fetched = useMemo(
-    () => new Fetched(() => view.call("_strata/context/assemble", { preview: true }), () => isOpen.peek()), [view]);
+    () => new Fetched(() => nextRequest(view), () => isOpen.peek()), [view]);
   const request = useFetched(fetched);
   const changed = view.breakdown.at.value;
   useEffect(() => fetched.changed(), [changed]);

@@ -10,6 +10,7 @@ import { useFetched } from "../ui/fetched.tsx";
 import { Icon } from "../ui/icons.tsx";
 import { isComposing, sendKeys, sends } from "../ui/sending.ts";
 import { CompletionList, completes, insert, useCompletion } from "./completion.tsx";
+import { DraftLine, useMeasured } from "./draft-line.tsx";
 import { useDrafting } from "./drafting.ts";
 import { Options } from "./options.tsx";
 import { usePrompting } from "./prompting.ts";
@@ -25,12 +26,14 @@ function Meter({ view }: { view: SessionView }) {
   const budget = useFetched(view.budget);
   if (!budget) return null;
   const stale = view.budget.stale.value || view.budget.failure.value !== "";
-  const label = `${count(budget.used)} of ${plural(budget.maxInputTokens, "token")}${stale ? ", not up to date" : ""}`;
-  const classes = `meter${stale ? " stale" : ""}${budget.percentUsed >= NEARLY_FULL ? " full" : ""}`;
+  const draft = view.draft.figures.value;
+  const { used, percentUsed, maxInputTokens } = draft ?? budget;
+  const label = `${count(used)} of ${plural(maxInputTokens, "token")}${draft ? ", with the draft" : ""}${stale ? ", not up to date" : ""}`;
+  const classes = `meter${stale ? " stale" : ""}${percentUsed >= NEARLY_FULL ? " full" : ""}`;
   return (
-    <span class={classes} title={label} data-used={budget.used}>
-      <progress class="progress" aria-label={`Context window: ${label}`} value={Math.min(budget.used, budget.maxInputTokens)} max={budget.maxInputTokens} />
-      {short(budget.used)} of {short(budget.maxInputTokens)}
+    <span class={classes} title={label} data-used={used}>
+      <progress class="progress" aria-label={`Context window: ${label}`} value={Math.min(used, maxInputTokens)} max={maxInputTokens} />
+      {short(used)} of {short(maxInputTokens)}
     </span>
   );
 }
@@ -44,6 +47,7 @@ export function Composer({ view }: { view: SessionView }) {
   const edited = view.editing.value;
   const { text, files } = drafting.prompt;
 
+  useMeasured(view, edited ? null : drafting.prompt);
   useLayoutEffect(() => {
     const element = box.current;
     if (!element) return;
@@ -125,7 +129,7 @@ export function Composer({ view }: { view: SessionView }) {
           </button>
         )}
       </div>
-      <p class="composer-foot"><Pace view={view} /><Warmth view={view} /></p>
+      <div class="composer-foot"><DraftLine view={view} /><Pace view={view} /><Warmth view={view} /></div>
     </form>
   );
 }

@@ -1,5 +1,6 @@
 import type { Summary } from "@strata/client";
 import type { ComponentChildren } from "preact";
+import { FindMessage } from "../located/find.tsx";
 import { base, fully, plural, sentence, when } from "../text/format.ts";
 import { isPictureReason, reasonText } from "../text/reasons.ts";
 import { requestAddress } from "../routes.ts";
@@ -29,7 +30,7 @@ export function RowView({ row, view, marked, whole, toggle }: RowProps) {
   if (row.kind === "summary") return <SummaryRow summary={row.summary} />;
   const outside = !row.entry.message.inView && row.entry.message.seq > 0;
   const classes = ["row", row.tone, row.edge, `is-${row.kind}`, row.kind === "head" && row.continued ? "continued" : "", outside && row.kind !== "ended" ? "outside" : "", marked ? "marked" : ""].filter((c) => c !== "").join(" ");
-  return <div class={classes}><Whole.Provider value={whole}>{rowBody(row, view, toggle)}</Whole.Provider></div>;
+  return <div class={classes} data-of={row.entry.message.id}><Whole.Provider value={whole}>{rowBody(row, view, toggle)}</Whole.Provider></div>;
 }
 
 function rowBody(row: Exclude<Row, { kind: "summary" }>, view: SessionView, toggle: Toggle): ComponentChildren {
@@ -103,6 +104,7 @@ function Head({ entry, continued, view, toggle }: HeadProps) {
   return (
     <header class={continued ? "head continued" : "head"} tabIndex={-1} data-message={message.id}>
       <span class={continued ? "hidden" : "who"}>{author(entry)}</span>
+      {message.view?.kept && <span class="mark">Kept</span>}
       {outside && <Visibility entry={entry} toggle={toggle} open />}
       {!outside && omittedPictures(message.id, view).map((text) => <span key={text} class="mark">{text}</span>)}
       <span class="head-facts">
@@ -114,6 +116,7 @@ function Head({ entry, continued, view, toggle }: HeadProps) {
         {!entry.live && message.role === "assistant" && message.seq > 0 && (
           <a class="icon-button" href={requestAddress(view.id, message.id)} aria-label="Open the request of this reply" title="Open the request of this reply"><Icon name="list" /></a>
         )}
+        {message.seq > 0 && <FindMessage view={view} id={message.id} />}
         {!entry.live && <CopyButton text={() => plainText(message)} label="Copy message" />}
       </span>
     </header>

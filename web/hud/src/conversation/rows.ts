@@ -48,7 +48,7 @@ export type Toggle = (key: string, around?: string) => void;
 
 /** The visibility of messages outside the view, in words. */
 export const visibilities: Record<string, string> = {
-  summarised: "Summarised", left_out: "Evicted to fit", cleared: "Cleared", replaced: "Replaced", taken_back: "Undone", unanswered: "Failed", unfinished: "Broken off",
+  summarised: "Summarised", left_out: "Evicted to fit", cleared: "Cleared", replaced: "Replaced", taken_back: "Undone", unanswered: "Failed", unfinished: "Broken off", taken_out: "Taken out",
 };
 
 /** stepsKey is the key of the expanded steps of a turn. */

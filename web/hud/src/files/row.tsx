@@ -1,4 +1,5 @@
 import type { DocumentInfo, FileInfo } from "@strata/client";
+import { canFind, find } from "../located/asking.ts";
 import { isOpen } from "../store/connection.ts";
 import type { SessionView } from "../store/session.ts";
 import { failed, toast } from "../store/toasts.ts";
@@ -20,7 +21,10 @@ export function FileRow({ view, file, unused, filter }: { view: SessionView; fil
         {file.unsaved && <span class="mark">unsaved editor text</span>}
         {unused > 0 && <span class="mark"><Tokens n={unused} /> unused until the next rebuild</span>}
       </span>
-      <span class="entry-action"><IconButton icon="close" label={`Remove ${file.path}`} disabled={!isOpen.value} onClick={() => void removeFile(view, file)} /></span>
+      <span class="entry-action">
+        {canFind() && <IconButton icon="find" label={`Is ${file.path} in?`} onClick={() => find(view, { path: file.path })} />}
+        <IconButton icon="close" label={`Remove ${file.path}`} disabled={!isOpen.value} onClick={() => void removeFile(view, file)} />
+      </span>
     </div>
   );
 }

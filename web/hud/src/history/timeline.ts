@@ -11,7 +11,7 @@ export type TimelineRow = Row & { seq: number; at: string } & (
 );
 
 /** The kinds of edits that can be undone. An undo cannot. */
-const undoables = new Set(["clear", "compact", "restore"]);
+const undoables = new Set(["clear", "compact", "restore", "keep", "release", "take_out"]);
 
 /**
  * timeline returns the rows, newest first. A checkpoint is newer than the edit with the same sequence number, whose state
@@ -36,10 +36,11 @@ export function timeline(edits: readonly ListedEdit[], checkpoints: readonly Che
 export const titles: Record<ListedEdit["kind"], string> = {
   compact: "History compacted", dedupe: "Duplicates removed", truncate: "Reduced to fit", replace: "History replaced", clear: "History cleared", restore: "Restored",
   unanswered: "Prompt failed without a reply", resume: "Turn went on after a failure", result: "Late tool result",
+  keep: "Kept in requests", release: "No longer kept", take_out: "Taken out",
 };
 
 /** The undone change, by the last word of the reason of the undo. */
-const undone: Record<string, string> = { compact: "Compaction", clear: "Clear", restore: "Restore" };
+const undone: Record<string, string> = { compact: "Compaction", clear: "Clear", restore: "Restore", keep: "Keeping", release: "Release", take_out: "Taking out" };
 
 /** The reason of an edit with which omitted items return, because there is room again. */
 const returned = "room_again";
@@ -68,6 +69,7 @@ export function detailsOf(edit: ListedEdit): string[] {
     if (n > 0) details.push(`${plural(n, one)} ${what}`);
   };
   const pictures = edit.patches?.filter((p) => isPictureReason(p.origin ?? "")).length ?? 0;
+  if (edit.kind === "keep" || edit.kind === "release") return [plural(edit.messages?.length ?? 0, "message")];
   add(edit.messages?.length ?? 0, "message", "removed from the view");
   add((edit.patches?.length ?? 0) - pictures, "block", edit.kind === "dedupe" ? "replaced by a reference" : "truncated");
   add(pictures, "picture", "omitted");

@@ -1,9 +1,10 @@
 import { computed, effect, signal, untracked } from "@preact/signals";
 import { ConnectionLost } from "@strata/client";
 import type {
-  AvailableCommand, Block, Config, ConfigOption, ContentBlock, IndexStatus, ListedEdit, Message, Methods, SessionEvent, SessionHandle, StrataEvent, Totals, Turn, Update,
+  AvailableCommand, Block, Config, ConfigOption, ContentBlock, IndexStatus, ListedEdit, Message, Methods, SessionEvent, SessionHandle, Sought, StrataEvent, Totals, Turn, Update,
 } from "@strata/client";
 import { call, client, isOpen, offers } from "./connection.ts";
+import { DraftMeter } from "./draft-figures.ts";
 import { Fetched } from "./fetched.ts";
 import { Labels } from "./labels.ts";
 import { LiveCalls } from "./live-calls.ts";
@@ -55,6 +56,8 @@ export class SessionView {
   readonly failure = signal<Failure | null>(null);
   /** The prompt that is being edited, null for none. */
   readonly editing = signal<Entry | null>(null);
+  /** What is looked for in the next request, null for nothing. */
+  readonly sought = signal<Sought | null>(null);
   /** The newest changes of tiers. */
   readonly tierChanges = signal<readonly { key: string; from: string; to: string; reason: string }[]>([]);
   /** The slash commands of the session. */
@@ -95,6 +98,9 @@ export class SessionView {
   readonly rules = this.value("_strata/permissions/list");
   readonly reviews = new Reviews((params) => this.call("_strata/turn/changes", params, { signal: this.ended.signal }), () => this.reachable);
 
+  /** The figures of the draft in the prompt. */
+  readonly draft = new DraftMeter((prompt, signal) => this.call("_strata/context/draft", { prompt }, { signal }));
+
   /** A call of the running turn has no result yet. */
   readonly calling = computed(() => this.calls.open().length > 0);
 
@@ -118,6 +124,7 @@ export class SessionView {
   /** close ends the subscription. The session itself continues. */
   close(): void {
     this.ended.abort();
+    this.draft.stop();
     this.stopConnection();
     this.stopLabels();
   }

@@ -32,9 +32,9 @@ hud: ## build the HUD, the server's web page, from web/hud and web/client
 	.ci/install-tools node npm
 	cd web/hud && npm ci --ignore-scripts --no-audit --no-fund && npx tsc
 	rm -f web/assets/hud*
-	$(GO) tool esbuild web/hud/src/main.tsx web/hud/src/style/page.css --bundle --splitting --minify --format=esm \
+	$(GO) tool esbuild hud=web/hud/src/main.tsx hud=web/hud/src/style/page.css hud-code=web/hud/src/code/worker.ts --bundle --splitting --minify --format=esm \
 		--target=chrome115,firefox115,safari17 --charset=utf8 --legal-comments=eof --log-level=warning \
-		--entry-names=hud --chunk-names=hud-[name]-[hash] --outdir=web/assets
+		--chunk-names=hud-[name]-[hash] --outdir=web/assets
 	$(GO) test ./web -run BuildOfTheHUD -count=1 -args -update
 
 screenshots: ## write the screenshots of the HUD to docs/images

@@ -19,6 +19,8 @@ const (
 	callList    byte = 'c'
 	newestCalls byte = 'n'
 	hitList     byte = 'h'
+	foundList   byte = 'f'
+	deletedList byte = 'd'
 )
 
 func (c cursor) encode() string {

@@ -85,7 +85,7 @@ func (s *Store) start(ctx context.Context, found database.Contents) error {
 	if s.present, err = newPresence(s.path, s.opt.Log); err != nil {
 		return err
 	}
-	sound := s.soundness(found.Unchecked)
+	sound := untilKnown(func() error { return s.check(found.Unchecked) })
 	s.writer.prepare = func() error { return s.prepareWriter(sound) }
 	s.writer.present = s.present.check
 	s.writer.queue = make(chan *job, queueLength)
@@ -115,13 +115,13 @@ func (s *Store) prepareWriter(sound func() error) error {
 	return s.present.rememberLog()
 }
 
-// soundness returns a function that checks size bytes of content, until it has found them sound or damaged.
-func (s *Store) soundness(size int64) func() error {
+// untilKnown returns a check that is not repeated once it has found the content sound or damaged.
+func untilKnown(check func() error) func() error {
 	var known bool
 	var result error
 	return func() error {
 		if !known {
-			result = s.check(size)
+			result = check()
 			known = result == nil || errors.Is(result, ErrDamaged)
 		}
 		return result

@@ -106,6 +106,7 @@ func TestListsUseTheirIndexes(t *testing.T) {
 	s := openTest(t, "", Options{})
 	for _, test := range []struct{ query, want string }{
 		{callsAt("<", "DESC"), "SEARCH usage USING COVERING INDEX sqlite_autoindex_usage_1 (session=?)"},
+		{newestTurns, "SEARCH turn USING INDEX sqlite_autoindex_turn_2 (session=?)"},
 		{"SELECT id FROM session WHERE cwd IN (SELECT value FROM json_each(?))", "SEARCH session USING INDEX session_by_cwd (cwd=?)"},
 		{"SELECT DISTINCT cwd FROM session WHERE hidden = 0 AND deleted_at IS NULL", "SCAN session USING INDEX session_by_cwd"},
 	} {

@@ -21,6 +21,46 @@ func (s *Store) TurnByPrompt(ctx context.Context, session, promptID string) (his
 	return *turn, nil
 }
 
+// newestTurns are the turns of a session since the oldest of some turns that answer some prompts, in order of their start.
+const newestTurns = "SELECT " + turnColumns + ` FROM turn WHERE session = ?1
+	AND +rowid >= (SELECT min(rowid) FROM turn WHERE session = ?1 AND id IN (SELECT value FROM json_each(?2)))
+	AND user_id IN (SELECT value FROM json_each(?3)) ORDER BY rowid`
+
+// NewestTurns returns the newest turn of each prompt, by the id of its message. prompts are user messages of the session;
+// those that no turn answers are ignored. It reads the turns since that of the oldest prompt: one that is sent again has
+// several.
+func (s *Store) NewestTurns(ctx context.Context, session string, prompts []history.Message) (map[string]history.Turn, error) {
+	var first, ids []string
+	for i := range prompts {
+		if m := &prompts[i]; m.Turn != "" {
+			first, ids = append(first, m.Turn), append(ids, m.ID)
+		}
+	}
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	firstList, err := asJSON(first)
+	if err != nil {
+		return nil, err
+	}
+	idList, err := asJSON(ids)
+	if err != nil {
+		return nil, err
+	}
+	newest := make(map[string]history.Turn, len(ids))
+	err = s.view(ctx, "turns", func(tx *sql.Tx) error {
+		turns, err := collect(ctx, tx, s.scanTurn, newestTurns, session, firstList, idList)
+		for _, t := range turns {
+			newest[t.UserID] = *t
+		}
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("turns of session %s: %w", session, err)
+	}
+	return newest, nil
+}
+
 func (p *prepared) begin(tx *writeTx) error {
 	t := p.Begin
 	if t == nil {

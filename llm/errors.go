@@ -42,6 +42,7 @@ type Error struct {
 	Status     int           // HTTP status, or the one that an error inside the stream stands for; 0 where there is none
 	RetryAfter time.Duration // what the provider asked for; 0 where it did not
 	Partial    bool          // visible text had arrived
+	Attempts   int           // that failed; 0 where the call was not tried
 	Limit      int           // KindContext: the model's context in tokens; 0 where the provider did not say
 	Counted    int           // KindContext: the request in the provider's tokens; 0 where the provider did not say
 	param      string        // the parameter of the request that the provider names

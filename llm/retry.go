@@ -28,6 +28,9 @@ type retries struct {
 func (r retries) run(ctx context.Context, on func(reply.Event), try func() *Error) *Error {
 	for attempt := 1; ; attempt++ {
 		err := try()
+		if err != nil {
+			err.Attempts = attempt
+		}
 		if err == nil || err.Partial || !err.retryable(r.statuses) || attempt == maxTries {
 			return err
 		}

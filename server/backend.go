@@ -15,6 +15,7 @@ import (
 	"strata/historystore"
 	"strata/rpc"
 	"strata/server/access"
+	"strata/server/bin"
 	"strata/server/budgets"
 	"strata/server/monitors"
 	"strata/server/slash"
@@ -40,6 +41,7 @@ type backend struct {
 	importer *transfer.Importer
 	monitors *monitors.Monitors
 	budgets  *budgets.Ledger
+	bin      *bin.Bin
 	clients  *connections
 	pool     *compaction.Pool
 	outlines *outlines.Services // nil: turned off
@@ -69,6 +71,7 @@ func newBackend(store *historystore.Store, opt Options) (*backend, error) {
 	}
 	b.monitors = monitors.New(monitors.Sources{Counts: b.counts, Storage: b.storage, Folder: b.folders.Known})
 	b.budgets = newLedger(store, opt, b.folders)
+	b.bin = bin.New(bin.Options{Store: historystore.NewBin(store), Retention: opt.Retention, Entry: b.monitors.Entry, Purged: b.monitors.Purged})
 	if opt.Sessions.Files.Guard, err = newGuard(opt, store.Files()); err != nil {
 		return nil, err
 	}

@@ -10,19 +10,25 @@ import (
 	"strata/server/wire"
 )
 
-// sessionFolders returns the spellings of a folder that the stored sessions have, nil for all folders if dir is empty.
-func (b *backend) sessionFolders(ctx context.Context, dir string) ([]string, error) {
-	if dir == "" {
-		return nil, nil
+// sessionFolders returns the spellings of the folders of a scope that the stored sessions have, nil for all folders.
+func (b *backend) sessionFolders(ctx context.Context, scope wire.FolderScope) ([]string, error) {
+	name, dir, choose := "cwd", scope.CWD, b.folders.Same
+	if scope.Folder != "" {
+		name, dir, choose = "folder", scope.Folder, b.folders.Within
 	}
-	if !filepath.IsAbs(dir) || strings.ContainsRune(dir, 0) {
-		return nil, wire.InvalidParams("params.cwd: must be an absolute path")
+	switch {
+	case dir == "":
+		return nil, nil
+	case scope.CWD != "" && scope.Folder != "":
+		return nil, wire.InvalidParams("params.folder: expected either cwd or folder")
+	case !filepath.IsAbs(dir) || strings.ContainsRune(dir, 0):
+		return nil, wire.InvalidParams("params.%s: must be an absolute path", name)
 	}
 	all, err := b.store.Folders(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return append([]string{}, b.folders.Same(dir, all)...), nil
+	return append([]string{}, choose(dir, all)...), nil
 }
 
 // destination is where a stored session works after it was opened with the folders that a client names.

@@ -21,7 +21,7 @@ func listHistory(p *peer, r *rpc.Request, params wire.HistoryParams, page wire.S
 func searchHistory(p *peer, r *rpc.Request, params wire.SearchParams, query historystore.SearchQuery) {
 	r.Go(func(ctx context.Context) (any, error) {
 		var err error
-		if query.Folders, err = p.sessionFolders(ctx, params.CWD); err != nil {
+		if query.Folders, err = p.sessionFolders(ctx, params.FolderScope); err != nil {
 			return nil, err
 		}
 		found, err := p.store.Search(ctx, query)
@@ -29,6 +29,25 @@ func searchHistory(p *peer, r *rpc.Request, params wire.SearchParams, query hist
 			return nil, err
 		}
 		return wire.NewSearchPage(found), nil
+	})
+}
+
+func searchSessions(p *peer, r *rpc.Request, params wire.SessionSearchParams, query historystore.SessionSearch) {
+	r.Go(func(ctx context.Context) (any, error) {
+		var err error
+		if query.Folders, err = p.sessionFolders(ctx, params.FolderScope); err != nil {
+			return nil, err
+		}
+		found, err := historystore.NewFinder(p.store).Sessions(ctx, query)
+		return wire.NewFoundSessions(found), err
+	})
+}
+
+// findInHistory finds a text in the stored messages of a session.
+func findInHistory(p *peer, r *rpc.Request, params wire.PhraseParams, query historystore.PhraseQuery) {
+	r.Go(func(ctx context.Context) (any, error) {
+		places, next, err := historystore.NewFinder(p.store).Text(ctx, query)
+		return wire.NewFindPage(places, next), wire.SessionError(params.SessionID, err)
 	})
 }
 

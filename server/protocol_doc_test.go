@@ -167,6 +167,7 @@ type story struct {
 	asks      map[string]int           // number of these requests, by method
 	clients   map[string]*subscription // of the document's editor, by session
 	prompt    string                   // id of a prompt without a response; "" for none
+	prompts   int                      // so far
 }
 
 var jsonBlock = regexp.MustCompile("(?s)```json\n(.*?)```\n")
@@ -325,6 +326,10 @@ func (s *story) cancelled(frame object) object {
 // prepare creates the state that the document assumes before a method.
 func (s *story) prepare(method string) {
 	switch method {
+	case "session/prompt":
+		if s.prompts++; s.prompts == 2 { // a request that is sent before it would tell of the moves of both turns
+			s.other.Expect(testclient.Sees(s.watched, "tiers_changed"))
+		}
 	case "session/cancel":
 		s.other.Expect(testclient.Says(s.names.real("sess_EXAMPLE"), testclient.AgentChunk, unending))
 	case "_strata/checkpoint/create":
@@ -604,6 +609,7 @@ func exampleModels(ts *testServer, opt *Options, shortest int) {
 		ts.t.Fatal(err)
 	}
 	ts.t.Cleanup(func() { client.Close() })
+	opt.Executable = "/usr/local/bin/strata"
 	opt.Version, opt.FrameBytes, opt.Requests = "0.1.0", 16<<20, 64
 	all := newModels(client)
 	all.catalogue, all.providers, all.setKey = exampleCatalogue(), exampleProviders(), func(string, string) error { return nil }
@@ -631,9 +637,9 @@ func exampleCatalogue() []wire.Model {
 	return []wire.Model{
 		{
 			Name: exampleModel, Title: "Claude Sonnet 4.5", Window: 200_000, MaxOutput: 64_000, Vision: true, Known: true,
-			Thought: []string{"off", "low", "medium", "high"},
+			Thought: []string{"off", "low", "medium", "high"}, Price: &wire.Price{Input: 3, Output: 15, CacheRead: 0.3, CacheWrite: 3.75},
 		},
-		{Name: "offline/digest", Title: "Offline digest (no model)", Window: 128_000, MaxOutput: 4096, Thought: []string{}, Known: true},
+		{Name: "offline/digest", Title: "Offline digest (no model)", Window: 128_000, MaxOutput: 4096, Thought: []string{}, Known: true, Price: new(wire.Price)},
 	}
 }
 
@@ -658,6 +664,9 @@ func exampleAnswers() func(*upstream.Request) upstream.Script {
 			if tries++; tries == 1 {
 				return upstream.Script{Status: 529, Body: `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`}
 			}
+		}
+		if strings.Contains(req.LastText(), "key valid") {
+			return upstream.Script{Status: 401, Body: `{"type":"error","error":{"type":"authentication_error","message":"invalid x-api-key"}}`}
 		}
 		const input = 3
 		all := tokens.For(tokens.Default).Count(string(req.Body))

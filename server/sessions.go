@@ -164,7 +164,7 @@ func (p *peer) reopen(
 
 func listSessions(p *peer, r *rpc.Request, params wire.ListParams) {
 	r.Go(func(ctx context.Context) (any, error) {
-		folders, err := p.sessionFolders(ctx, params.CWD)
+		folders, err := p.sessionFolders(ctx, wire.FolderScope{CWD: params.CWD})
 		if err != nil {
 			return nil, err
 		}

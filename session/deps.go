@@ -43,6 +43,8 @@ type Store interface {
 	Messages(ctx context.Context, session string, seqs []int64) ([]history.Message, error)
 	// TurnByPrompt returns the turn with the client's prompt id, or history.ErrNotFound.
 	TurnByPrompt(ctx context.Context, session, promptID string) (history.Turn, error)
+	// NewestTurns returns the newest turn of each of these user messages, by their ids; none for those that no turn answers.
+	NewestTurns(ctx context.Context, session string, prompts []history.Message) (map[string]history.Turn, error)
 	// Blobs returns the bytes of those hashes that are stored.
 	Blobs(ctx context.Context, hashes []string) (map[string][]byte, error)
 }

@@ -33,7 +33,12 @@ func (h partHost) Info() Info { return h.session.tellInfo() }
 
 func (h partHost) Standing() events.Standing { return h.session.saidSoFar() }
 
-func (h partHost) Unsaved() bool { return h.session.unsaved != nil }
+func (h partHost) Unsaved() *history.Turn {
+	if h.session.unsaved == nil {
+		return nil
+	}
+	return &h.session.unsaved.turn.record
+}
 
 func (h partHost) Compacts() string { return h.session.compacting.RunningID() }
 

@@ -52,6 +52,10 @@ func (s *fakeStore) TurnByPrompt(context.Context, string, string) (history.Turn,
 	return history.Turn{}, history.ErrNotFound
 }
 
+func (s *fakeStore) NewestTurns(context.Context, string, []history.Message) (map[string]history.Turn, error) {
+	return nil, nil
+}
+
 func (s *fakeStore) Commit(_ context.Context, ch history.Change) error {
 	s.changes = append(s.changes, ch)
 	for _, m := range ch.Messages {

@@ -18,9 +18,15 @@ var pairs = map[string][]string{
 	"quiet":       {"ground", "sheet", "raised", "hover", "good-soft", "bad-soft"},
 	"accent":      {"ground", "sheet", "raised", "accent-soft"},
 	"bad":         {"ground", "sheet", "raised", "bad-soft"},
-	"good":        {"raised", "good-soft"},
+	"good":        {"raised", "sheet", "good-soft"},
 	"accent-text": {"accent"},
+
+	"code-keyword": codeGrounds, "code-string": codeGrounds, "code-number": codeGrounds,
+	"code-comment": codeGrounds, "code-title": codeGrounds, "code-attr": codeGrounds,
 }
+
+// codeGrounds are those of code: in replies, prompts and the lines of diffs.
+var codeGrounds = []string{"raised", "sheet", "good-soft", "bad-soft"}
 
 func TestTextHasEnoughContrast(t *testing.T) {
 	css, err := os.ReadFile("hud/src/style/base.css")

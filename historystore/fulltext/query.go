@@ -56,7 +56,12 @@ type term struct {
 }
 
 // terms splits a query at spaces and quotes. It omits terms without a letter or digit.
-func terms(query string) (found []term) {
+func terms(query string) []term {
+	return split(query, func(w string) bool { return strings.ContainsFunc(w, isWordPart) })
+}
+
+// split splits a query at spaces and quotes into the terms that are wanted.
+func split(query string, wanted func(string) bool) (found []term) {
 	if len(query) > queryBytes {
 		query = query[:queryBytes]
 	}
@@ -68,7 +73,7 @@ func terms(query string) (found []term) {
 			words = strings.FieldsFunc(part, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) })
 		}
 		for _, w := range words {
-			if strings.ContainsFunc(w, isWordPart) && len(found) < queryTerms {
+			if wanted(w) && len(found) < queryTerms {
 				found = append(found, term{w, quoted})
 			}
 		}

@@ -118,7 +118,9 @@ func TestKeyboardAloneReachesEverything(t *testing.T) {
 	p := Open(t, w.Server)
 	p.Run(chromedp.EmulateViewport(1440, 900))
 	p.Wait(`document.querySelector(".line a")`)
-	p.tabTo(`document.activeElement?.dataset.session`)
+	p.tabTo(`document.activeElement?.closest(".sidebar .window")`)
+	p.Type(kb.ArrowDown)
+	p.Wait(`document.activeElement?.dataset.session`)
 	p.Type(kb.Enter)
 	p.Wait(fmt.Sprintf(`location.hash.includes(%s) && document.querySelector("#prompt")`, quote(sid)))
 	tabs := p.tabs()
@@ -183,4 +185,108 @@ func (p *Page) reachesAll(where string) {
 			p.t.Errorf("%s: the Tab key never reaches %s", where, missed)
 		}
 	}
+}
+
+// visible rows of a long list, and where the focus is.
+const longAnswer = 400
+
+// j and k go from message to message by the data, also over an answer that is longer than what is drawn, and y copies it. A button
+// that copies is in sight wherever one reads.
+func TestH17TheKeysActOnTheData(t *testing.T) {
+	w := NewWorld(t)
+	e := w.Editor(t)
+	sid := e.NewSession(w.Home.Project)
+	var answer strings.Builder
+	for i := range longAnswer {
+		fmt.Fprintf(&answer, "Paragraph %d of many.\n\n", i)
+	}
+	answer.WriteString("```go\n" + strings.Repeat("line()\n", 300) + "```\n")
+	ask[any](t, e, "_strata/history/append", sid, map[string]any{"messages": []any{
+		map[string]any{"role": "user", "content": "First"}, map[string]any{"role": "assistant", "content": answer.String()},
+		map[string]any{"role": "user", "content": "Second"}, map[string]any{"role": "assistant", "content": "Short"},
+	}})
+	ids := make([]string, 0, 4)
+	for _, m := range transcript(t, e, sid) {
+		ids = append(ids, m.ID)
+	}
+	p := Open(t, w.Server)
+	p.Session(sid)
+	p.WaitText(".transcript", "Short")
+	at := func(i int) {
+		t.Helper()
+		p.Wait(fmt.Sprintf(`document.activeElement?.dataset.message === %s && ((r, a) => r.top >= a.top && r.bottom <= a.bottom)(document.activeElement.getBoundingClientRect(), document.querySelector(".transcript").getBoundingClientRect())`, quote(ids[i])))
+	}
+	for _, i := range []int{3, 2, 1, 0} {
+		p.Type("k")
+		at(i)
+	}
+	for _, i := range []int{1, 2, 1} {
+		p.Type(map[bool]string{true: "j", false: "k"}[i == 1 && Eval[string](p, "document.activeElement.dataset.message") == ids[0] || i == 2])
+		at(i)
+	}
+	// Far from both ends, the focus stays in the transcript, and the way to copy in sight.
+	p.Wait(`((t) => { t.scrollTop = 200 * 35; return document.querySelector(".above button[aria-label='Copy message']") && !document.querySelector(".transcript [data-message]") })(document.querySelector(".transcript"))`)
+	p.Equals(`document.activeElement.className.includes("transcript")`, true)
+	p.Wait(`((r) => r.top >= 0 && r.bottom <= innerHeight && r.width > 0)(document.querySelector(".above button[aria-label='Copy message']").getBoundingClientRect())`)
+	copied := func() {
+		t.Helper()
+		Eval[int](p, `(window.copied = "", Object.defineProperty(navigator, "clipboard", { configurable: true, value: { writeText: (text) => { window.copied = text; return Promise.resolve(); } } }), 1)`)
+	}
+	copied()
+	p.Type("y")
+	p.Wait(`window.copied.startsWith("Paragraph 0 of many.") && window.copied.includes("Paragraph 399 of many.")`)
+	copied()
+	p.Click(".above button[aria-label='Copy message']")
+	p.Wait(`window.copied.startsWith("Paragraph 0 of many.")`)
+	p.Type("j")
+	at(2)
+	p.Type("k")
+	at(1)
+	// In the middle of long code, a button copies all of it.
+	p.Wait(`((t) => { t.scrollTop += 300; return [...document.querySelectorAll(".code.continued .code-head button")].find((b) => ((r) => r.top > 60 && r.bottom < innerHeight - 200)(b.getBoundingClientRect())) })(document.querySelector(".transcript"))`)
+	copied()
+	Eval[int](p, `([...document.querySelectorAll(".code.continued .code-head button")].find((b) => b.getBoundingClientRect().top > 60).click(), 1)`)
+	p.Wait(`window.copied.split("line()").length === 301`)
+}
+
+// A list, a table, the transcript and a bar of tabs are one Tab stop each; the arrow keys reach the rest.
+func TestH17AListIsOneTabStop(t *testing.T) {
+	w := newPricedWorld(t)
+	e := w.Editor(t)
+	sid := richSession(t, w, e)
+	for range 30 {
+		e.NewSession(w.Home.Project)
+	}
+	p := Open(t, w.Server)
+	p.Run(chromedp.EmulateViewport(1440, 900))
+	p.Session(sid)
+	p.Wait(`document.querySelectorAll(".sidebar .line").length > 20`)
+	stops := `(selector) => [...document.querySelectorAll(selector)].flatMap((w) => [[...w.querySelectorAll("a[href], button, [tabindex='0']")].filter((e) => e.tabIndex >= 0 && !e.closest(".question, pre, form")).length]).filter((n) => n !== 1)`
+	for _, tab := range p.tabs() {
+		p.Tab(sid, tab)
+		p.settle()
+		p.Equals(fmt.Sprintf("(%s)(%s)", stops, quote(".sidebar .window, .transcript, [role=tablist], .inspected .window:has(a, button), .inspected table:has(a, button)")), []int{})
+	}
+	// The Tab key leaves the list for what follows it, and comes back to the same entry.
+	p.focusOn(".sidebar .line a[aria-current]")
+	p.Type(kb.ArrowUp + kb.ArrowUp)
+	entry := Eval[string](p, "document.activeElement.dataset.session")
+	if entry == sid || entry == "" {
+		t.Errorf("the arrow keys focus %q", entry)
+	}
+	p.Type(kb.Tab)
+	p.Wait(`!document.activeElement.closest(".sidebar .window")`)
+	p.Type(kb.Tab, chromedp.KeyModifiers(chromedp.ModifierShift))
+	p.Equals("document.activeElement.dataset.session", entry)
+	// In a row, left and right lead to its other controls.
+	p.Tab(sid, "tiers")
+	p.Wait(`document.querySelector(".item-copy button")`)
+	p.Wait(`((b) => b && (b.scrollIntoView({ block: "center" }), b.focus(), b === document.activeElement))(document.querySelector(".item-copy button"))`)
+	row := `document.activeElement.closest(".window-row").dataset.key`
+	key := Eval[string](p, row)
+	p.Type(kb.ArrowLeft)
+	p.Equals(row, key)
+	p.Wait(`!document.activeElement.matches(".item-copy button") || !document.activeElement.closest(".window-row").querySelector("a, button:not(.item-copy button)")`)
+	p.Type(kb.ArrowDown)
+	p.Wait(row + " !== " + quote(key))
 }

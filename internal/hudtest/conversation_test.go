@@ -82,7 +82,7 @@ func TestPromptWithoutReplyCanBeResent(t *testing.T) {
 	}
 	p := Open(t, w.Server)
 	p.Session(sid)
-	p.WaitText(".failure", "No reply to this prompt")
+	p.WaitText(".failure", "without this one")
 	p.Click(".failure .button")
 	p.WaitText(".transcript", "to: Nobody answers.")
 	p.Wait(`!document.querySelector(".failure")`)

@@ -539,7 +539,7 @@ func TestTimelineGoesBackAndUndoes(t *testing.T) {
 		t.Fatalf("%d messages are in view", n)
 	}
 
-	p.confirm("[data-checkpoint] .timeline-row-actions .button")
+	p.Click("[data-checkpoint] .timeline-row-actions .button")
 	p.WaitText(".toast", "2 messages removed from the view")
 	p.WaitText(".timeline-row-title", "Restored “four questions”")
 	if n := inView(); n != 8 {
@@ -564,7 +564,7 @@ func TestTimelineGoesBackAndUndoes(t *testing.T) {
 	}
 	p.Click(".timeline-row .link")
 	p.Wait(`document.querySelector(".timeline-row-summary")?.textContent.length > 10`)
-	p.confirm("[data-kind=compact] .timeline-row-actions .button")
+	p.Click("[data-kind=compact] .timeline-row-actions .button")
 	p.Wait(`document.querySelectorAll("[data-edit]").length === 4`)
 	if edits = timelineIsThat(t, p, e, sid); edits[2].InForce || edits[3].Reason != "undo of a compact" {
 		t.Errorf("after the undo the edits are %+v", edits)
@@ -574,7 +574,7 @@ func TestTimelineGoesBackAndUndoes(t *testing.T) {
 	if edits = timelineIsThat(t, p, e, sid); !edits[2].InForce {
 		t.Errorf("after the redo the edits are %+v", edits)
 	}
-	p.confirm("[data-checkpoint] .timeline-row-actions .button:last-child")
+	p.confirm("[data-checkpoint] .timeline-row-actions > .button:last-child")
 	p.Wait(`!document.querySelector("[data-checkpoint]")`)
 	timelineIsThat(t, p, e, sid)
 }

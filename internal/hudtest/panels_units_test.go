@@ -135,6 +135,19 @@ func TestFiguresOfThePanels(t *testing.T) {
 			`module.stacked([{cacheRead: 1, cacheWrite: 2, input: 3, output: 4, expectedCacheRead: 0}], 7)`:                       `{"x":[7],"tops":[[1],[3],[6],[10]],"expected":[null]}`,
 			`[[1, 4], [4, 4], [5, 4], [1, 0]].map(([cost, uncachedCost]) => module.savingOf({cost, uncachedCost})?.text ?? null)`: `["75 % less than without a cache","the same as without a cache","25 % more than without a cache",null]`,
 		},
+		"cost/lane-parts.ts": {
+			`lane(module.laneParts(timed("2002 2004 2006"), 7, marked("2001 2004 2005 2009"), 10))`:                                                      `["2001","2002 #7","2004","2004 #8","2005","2006 #9","2009"]`,
+			`lane(module.laneParts(timed("2002 2004 2006"), 7, marked("2001 2004 2005 2009"), 3))`:                                                       `["2005","2006 #9","2009"]`,
+			`lane(module.laneParts(timed("2006 2004"), 1, [{kind: "expiry", at: "odd"}], 10))`:                                                           `["odd","2006 #1","2004 #2"]`,
+			`lane(module.laneParts([], 1, [], 0))`:                                                                                                       `[]`,
+			`[[9, 4], [4, 9]].map(([expectedCacheRead, cacheRead]) => module.missedOf({expectedCacheRead, cacheRead}))`:                                  `[5,0]`,
+			`module.partWords({kind: "call", number: 3, call: {at: "", cacheRead: 4000, cacheWrite: 5, expectedCacheRead: 6000, status: "stopped"}})`:    `"Call 3, : 4,000 read, 5 written, 2,000 of 6,000 expected tokens missed, stopped"`,
+			`[{kind: "expiry"}, {kind: "edit", edit: "clear"}, {kind: "compaction", edit: "compact"}, {kind: "odd", edit: "odd"}].map(module.markWords)`: `["Cache expired","History cleared","History compacted","View edited"]`,
+		},
+		"store/live-text.ts": {
+			`(() => { const live = new module.LiveText(), real = Date.now; let now = 5000; Date.now = () => now; try { live.add("text", "x".repeat(400)); now += 500; const soon = live.rate(now); live.add("text", "x".repeat(400)); now += 1500; live.add("thought", "x".repeat(400)); return [soon, live.rate(now), live.rate(now + 4000), live.rate(now + 5000), live.parts.map((part) => [part.begun, part.until])] } finally { Date.now = real } })()`: `[0,100,100,0,[[5000,5500],[7000,7000]]]`,
+			`(() => { const live = new module.LiveText(); live.add("text", "before", true); return [live.parts[0].chars, live.parts[0].begun, live.rate(Date.now())] })()`: `[6,null,0]`,
+		},
 		"history/timeline.ts": {
 			`module.timeline([{id: "e1", seq: 3, kind: "compact", at: "1", inForce: true}, {id: "e2", seq: 5, kind: "restore", undoes: "e0", at: "2", inForce: true}], [{checkpointId: "c", seq: 3, at: "1"}, {checkpointId: "old", seq: 1, at: "0"}], true).map((m) => m.key + (m.undoable ? "!" : ""))`: `["e2","c","e1!","older"]`,
 			`[{kind: "restore", to: 4}, {kind: "restore", undoes: "x", reason: "undo of a clear"}, {kind: "clear"}].map((e) => module.titleOf(e, new Map([[4, "x"]])))`:                                                                                                                                   `["Restored “x”","Clear undone","History cleared"]`,
@@ -165,7 +178,9 @@ func TestFiguresOfThePanels(t *testing.T) {
 	} {
 		t.Run(strings.TrimSuffix(path, ".ts"), func(t *testing.T) {
 			Eval[int](p, bundle(t, "../../web/hud/src/"+path))
-			Eval[int](p, `(window.ids = (s) => [...s].map((callId) => ({callId})), window.budget = {used: 400, maxInputTokens: 1000, reservedOutput: 200, remaining: 400},
+			Eval[int](p, `(window.timed = (s) => s.split(" ").map((at) => ({at})), window.marked = (s) => s.split(" ").map((at) => ({kind: "edit", at})),
+				window.lane = (all) => all.map((q) => q.kind === "mark" ? q.mark.at : q.call.at + " #" + q.number),
+				window.ids = (s) => [...s].map((callId) => ({callId})), window.budget = {used: 400, maxInputTokens: 1000, reservedOutput: 200, remaining: 400},
 				window.tiers = {changes: [], tiers: [{tier: "L1", items: [["system:a", "system"], ["outline-heading", "outline"], ["outline:a", "outline"], ["file:b", "file"], ["outline:z", "outline"]].map(([key, kind]) => ({key, kind}))}, {tier: "active", items: [{key: "msg:c", kind: "message"}]}]},
 				window.live = {c1: {status: "pending"}, c2: {status: "in_progress", title: "Look at it", kind: "read", rawInput: {a: 1}}, c3: {status: "completed"}, c4: {status: "failed", outcome: "cancelled"}},
 				window.entry = (key, ...blocks) => ({key, message: {inView: true, turnId: "t", blocks}}),

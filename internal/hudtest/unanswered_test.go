@@ -57,7 +57,7 @@ func TestARetryKeepsFinishedSteps(t *testing.T) {
 	p.Session(sid)
 	w.failsInSecondStep()
 	p.Prompt("List them.")
-	p.WaitText(".failure", "Retry prompt")
+	p.WaitText(".failure", "Continue reply")
 	p.Click(".failure .button")
 	p.WaitText(".transcript", "to: List them.")
 	p.Wait(`!document.querySelector(".failure")`)
@@ -85,7 +85,7 @@ func TestAnIncompleteReplyGoesOnAfterReload(t *testing.T) {
 	}
 	p := Open(t, w.Server)
 	p.Session(sid)
-	p.WaitText(".failure", "The reply to the last prompt is incomplete.")
+	p.WaitText(".failure", "Its finished steps stay in the view.")
 	p.WaitText(".transcript", "There are")
 	p.WaitText(".failure .button", "Continue reply")
 	p.Click(".failure .button")

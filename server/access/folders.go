@@ -16,13 +16,14 @@ import (
 type Folders struct {
 	own   string   // resolved; empty for none
 	roots []string // resolved; none: any folder
-	looks *lookups
+	looks *looks[place]
+	lists *looks[listing]
 }
 
 // NewFolders returns the rule for a server whose own folder is own (empty for none), and the configured roots.
 // It resolves both; a folder that does not exist is an error.
 func NewFolders(own string, roots []string) (*Folders, error) {
-	f := &Folders{looks: newLookups(realDisk{}, folderTime)}
+	f := &Folders{looks: newLookups(realDisk{}, folderTime), lists: newListings(listFolder, folderTime)}
 	existing := func(dir string) (string, error) {
 		if _, err := os.Stat(dir); err != nil {
 			return "", err
@@ -55,10 +56,10 @@ func (f *Folders) Check(dir string) (string, error) {
 	switch {
 	case !look.wait(context.Background()):
 		return "", errNoResponse
-	case look.missing:
+	case look.found.missing:
 		return "", errors.New("is not an existing folder")
 	}
-	return filepath.Clean(dir), f.forbidden(look.real)
+	return filepath.Clean(dir), f.forbidden(look.found.real)
 }
 
 var errNoResponse = errors.New("does not respond")
@@ -71,10 +72,10 @@ func (f *Folders) Allowed(ctx context.Context, dir string) error {
 	look := f.looks.start(dir)
 	err := errNoResponse
 	if look.wait(ctx) {
-		if look.missing {
+		if look.found.missing {
 			return nil // nothing can be read there
 		}
-		err = f.forbidden(look.real)
+		err = f.forbidden(look.found.real)
 	}
 	if err != nil {
 		return fmt.Errorf("%s %w", dir, err)
@@ -87,7 +88,7 @@ func (f *Folders) Allowed(ctx context.Context, dir string) error {
 // the cleaned path.
 func (f *Folders) Resolve(dir string) (real string, missing bool) {
 	if look := f.looks.start(dir); look.wait(context.Background()) {
-		return look.real, look.missing
+		return look.found.real, look.found.missing
 	}
 	return filepath.Clean(dir), false
 }
@@ -95,22 +96,29 @@ func (f *Folders) Resolve(dir string) (real string, missing bool) {
 // Known is Resolve by the last look at the folder: it does not wait.
 func (f *Folders) Known(dir string) (real string, missing bool) {
 	if look := f.looks.last(dir); look != nil {
-		return look.real, look.missing
+		return look.found.real, look.found.missing
 	}
 	return filepath.Clean(dir), false
 }
 
 // Same returns those of the given paths that name the same folder as dir.
 func (f *Folders) Same(dir string, paths []string) []string {
+	return f.choose(dir, paths, func(path, dir string) bool { return path == dir })
+}
+
+// Within returns those of the given paths that name the same folder as dir, or one below it.
+func (f *Folders) Within(dir string, paths []string) []string { return f.choose(dir, paths, within) }
+
+// choose returns the paths whose resolved form is wanted, compared to that of dir.
+func (f *Folders) choose(dir string, paths []string, wanted func(path, dir string) bool) (chosen []string) {
 	real, _ := f.Resolve(dir)
 	f.Look(paths)
-	var same []string
 	for _, path := range paths {
-		if other, _ := f.Known(path); other == real {
-			same = append(same, path)
+		if other, _ := f.Known(path); wanted(other, real) {
+			chosen = append(chosen, path)
 		}
 	}
-	return same
+	return chosen
 }
 
 // Holds reports whether a folder is root or below it, as far as both are known: it does not wait.
@@ -126,7 +134,7 @@ const lookedAt = 64
 // Look makes Known up to date for the given paths.
 func (f *Folders) Look(paths []string) {
 	for some := range slices.Chunk(paths, lookedAt) {
-		looks := make([]*lookup, len(some))
+		looks := make([]*look[place], len(some))
 		for i, path := range some {
 			looks[i] = f.looks.start(path)
 		}

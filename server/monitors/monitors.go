@@ -172,6 +172,9 @@ func (h *Monitors) Renamed(record history.Session) {
 // Deleted reports a session that is no longer in the list.
 func (h *Monitors) Deleted(id string) { h.Send(wire.ServerEvent{Type: "deleted", ID: id}) }
 
+// Purged reports a deleted session that can no longer be undeleted.
+func (h *Monitors) Purged(id string) { h.Send(wire.ServerEvent{Type: "purged", ID: id}) }
+
 // Doing reports what a loaded session does.
 func (h *Monitors) Doing(id string, doing following.Doing) {
 	h.mu.Lock()

@@ -109,6 +109,7 @@ var errorTable = []func(error) *rpc.Error{
 	as(func(e *llm.Error) *rpc.Error {
 		return &rpc.Error{Code: CodeProvider, Message: e.Error(), Data: providerData{
 			Status: e.Status, RetryAfterMs: e.RetryAfter.Milliseconds(), Partial: e.Partial,
+			Provider: e.Provider, Kind: string(e.Kind), Attempts: e.Attempts,
 		}}
 	}),
 	summaryError,
@@ -132,9 +133,12 @@ const MovedText = "the database file was moved, deleted or replaced; put it back
 
 // providerData is the data of CodeProvider.
 type providerData struct {
-	Status       int   `json:"status"` // HTTP status, 0 if unknown
-	RetryAfterMs int64 `json:"retryAfterMs,omitempty"`
-	Partial      bool  `json:"partial"`
+	Status       int    `json:"status"` // HTTP status, 0 if unknown
+	RetryAfterMs int64  `json:"retryAfterMs,omitempty"`
+	Partial      bool   `json:"partial"`
+	Provider     string `json:"provider,omitempty"` // the configured name
+	Kind         string `json:"kind,omitempty"`     // an llm.ErrorKind
+	Attempts     int    `json:"attempts,omitempty"` // that failed
 }
 
 // as returns the mapping of an error type.

@@ -1,11 +1,9 @@
 package wire
 
 import (
-	"time"
-
 	"strata/history"
-	"strata/historystore"
 	"strata/session"
+	"strata/session/following"
 )
 
 // HistoryParams select a page of a list of one session.
@@ -26,6 +24,8 @@ type Message struct {
 	history.Message
 	InView bool  `json:"inView"`
 	View   *View `json:"view,omitempty"` // absent if the view shows the message unchanged
+
+	Ended *following.Ending `json:"ended,omitempty"` // of a prompt: how its newest turn ended; absent after a complete reply
 }
 
 // View describes how the view changes a message.
@@ -54,14 +54,17 @@ type Summary struct {
 
 // NewHistoryPage returns a page of the transcript.
 func NewHistoryPage(l session.List) any {
-	return HistoryPage{newMessages(l.Messages, l.Fates), newSummary(l.Summary), SeqCursor(l.Older)}
+	return HistoryPage{newMessages(l.Messages, l.Fates, l.Ends), newSummary(l.Summary), SeqCursor(l.Older)}
 }
 
-// newMessages joins messages with their visibility; both lists have the same order.
-func newMessages(messages []history.Message, fates []history.Visibility) []Message {
+// newMessages joins messages with their visibility, a list in the same order, and with the ends of their turns.
+func newMessages(messages []history.Message, fates []history.Visibility, ends map[string]following.Ending) []Message {
 	all := make([]Message, len(messages))
 	for i := range messages {
 		all[i] = Message{Message: messages[i], InView: fates[i].InView, View: newView(fates[i])}
+		if end, ended := ends[messages[i].ID]; ended {
+			all[i].Ended = &end
+		}
 	}
 	return all
 }
@@ -86,63 +89,6 @@ func newSummary(s history.Summary) *Summary {
 		return nil
 	}
 	return &Summary{EditID: s.Edit, Text: s.Text, Tokens: s.Tokens, Messages: s.Messages}
-}
-
-// SearchParams are the parameters of _strata/history/search.
-type SearchParams struct {
-	PageParams
-	Query string `json:"query" need:"value"`
-	Role  string `json:"role"`
-	CWD   string `json:"cwd"`
-}
-
-// SearchQuery returns the query for the store, in all folders.
-func (p *SearchParams) SearchQuery() (historystore.SearchQuery, error) {
-	size, err := p.Size()
-	switch {
-	case err != nil:
-		return historystore.SearchQuery{}, err
-	case p.Role != "" && !history.Role(p.Role).Valid():
-		return historystore.SearchQuery{}, InvalidParams("params.role: must be user, assistant or tool")
-	}
-	return historystore.SearchQuery{
-		Query: p.Query, Role: history.Role(p.Role), Cursor: p.Cursor, Limit: size,
-	}, nil
-}
-
-// SearchPage is the result of _strata/history/search.
-type SearchPage struct {
-	Hits       []Hit  `json:"hits"`
-	NextCursor string `json:"nextCursor,omitempty"`
-	Behind     int    `json:"behind,omitempty"` // messages that are not searched yet
-}
-
-// Hit is a message found by a search.
-type Hit struct {
-	SessionID string       `json:"sessionId"`
-	MessageID string       `json:"messageId"`
-	Seq       int64        `json:"seq"`
-	Role      history.Role `json:"role"`
-	At        time.Time    `json:"at"`
-	Snippet   string       `json:"snippet"`
-	Marks     [][2]int     `json:"marks"` // the matches in snippet: start and end, in bytes of UTF-8
-	Score     float64      `json:"score"`
-	Copies    int          `json:"copies,omitempty"` // in forks and imports
-}
-
-// NewSearchPage returns a page of search results.
-func NewSearchPage(found historystore.Found) SearchPage {
-	page := SearchPage{Hits: make([]Hit, len(found.Hits)), NextCursor: found.Next, Behind: found.Behind}
-	for i, h := range found.Hits {
-		page.Hits[i] = Hit{
-			SessionID: h.Session, MessageID: h.Message, Seq: h.Seq, Role: h.Role, At: h.At,
-			Snippet: h.Snippet, Marks: make([][2]int, len(h.Marks)), Score: h.Score, Copies: h.Copies,
-		}
-		for j, m := range h.Marks {
-			page.Hits[i].Marks[j] = [2]int{m.Start, m.End}
-		}
-	}
-	return page
 }
 
 // AppendParams are the parameters of _strata/history/append.

@@ -119,7 +119,7 @@ func TestErrorsCarryTheirData(t *testing.T) {
 		err  error
 		want string
 	}{
-		"a provider":  {&llm.Error{Kind: llm.KindOverloaded, Status: 529, RetryAfter: 3 * time.Second, Partial: true}, `{"status":529,"retryAfterMs":3000,"partial":true}`},
+		"a provider":  {&llm.Error{Kind: llm.KindOverloaded, Status: 529, RetryAfter: 3 * time.Second, Partial: true}, `{"status":529,"retryAfterMs":3000,"partial":true,"kind":"overloaded"}`},
 		"stored":      {&session.StoredError{Failure: history.Failure{Code: CodeProvider, Data: json.RawMessage(`{"status":529}`)}}, `{"status":529}`},
 		"stored bare": {&session.StoredError{Failure: history.Failure{Code: CodeProvider}}, `null`},
 		"storage":     {historystore.ErrBusy, `{"reason":"the database is locked by another process; try again"}`},
@@ -145,7 +145,7 @@ func TestVisibilityOfMessages(t *testing.T) {
 	fates := []history.Visibility{
 		{InView: true}, {Reason: "summarised", Edit: "edit_1"}, {InView: true, Patches: []history.ShownPatch{patch(history.EditDedupe), patch(history.EditTruncate)}},
 	}
-	messages := newMessages(make([]history.Message, 3), fates)
+	messages := newMessages(make([]history.Message, 3), fates, nil)
 	shown := func(state string) Patch { return Patch{Block: 1, Part: 2, Text: "short", Saved: 9, State: state} }
 	want := []*View{nil, {State: "summarised", EditID: "edit_1"}, {Patches: []Patch{shown("duplicate"), shown("shortened")}}}
 	for i := range want {
@@ -157,17 +157,17 @@ func TestVisibilityOfMessages(t *testing.T) {
 
 func TestSearchesAndTheirHits(t *testing.T) {
 	for role, want := range map[string]bool{"": true, "user": true, "tool": true, "system": false} {
-		p := SearchParams{PageParams: PageParams{Limit: 7, Cursor: "c"}, Query: "q", Role: role, CWD: "/w"}
+		p := SearchParams{PageParams: PageParams{Limit: 7, Cursor: "c"}, Query: "q", Role: role, FolderScope: FolderScope{CWD: "/w"}, SessionID: "s"}
 		q, err := p.SearchQuery()
 		if (err == nil) != want {
 			t.Errorf("role %q: %v", role, err)
-		} else if full := (historystore.SearchQuery{Query: "q", Role: history.Role(role), Cursor: "c", Limit: 7}); want && !cmp.Equal(q, full) {
+		} else if full := (historystore.SearchQuery{Query: "q", Role: history.Role(role), Session: "s", Cursor: "c", Limit: 7}); want && !cmp.Equal(q, full) {
 			t.Errorf("role %q: %+v", role, q)
 		}
 	}
 	hits := []historystore.Hit{{Session: "sess_1", Message: "msg_1", Seq: 4, Role: history.RoleUser, Snippet: "a word", Score: 0.5}}
 	hits[0].Marks = []historystore.Mark{{Start: 2, End: 6}}
-	want := `{"hits":[{"sessionId":"sess_1","messageId":"msg_1","seq":4,"role":"user","at":"0001-01-01T00:00:00Z","snippet":"a word","marks":[[2,6]],"score":0.5}],"nextCursor":"n","behind":3}`
+	want := `{"hits":[{"sessionId":"sess_1","title":"","messageId":"msg_1","seq":4,"role":"user","at":"0001-01-01T00:00:00Z","snippet":"a word","marks":[[2,6]],"score":0.5}],"nextCursor":"n","behind":3}`
 	if diff := cmp.Diff(want, encoded(t, NewSearchPage(historystore.Found{Hits: hits, Next: "n", Behind: 3}))); diff != "" {
 		t.Error(diff)
 	}

@@ -68,7 +68,7 @@ func NewAttached(a session.Attached) AttachResult {
 	if snap := a.Snapshot; snap != nil {
 		result.Snapshot = &Snapshot{
 			Session: NewSessionInfo(snap.Session), Config: snap.Config, Totals: snap.Totals,
-			Messages: newMessages(snap.Messages, snap.Fates), Summary: newSummary(snap.Summary),
+			Messages: newMessages(snap.Messages, snap.Fates, snap.Ends), Summary: newSummary(snap.Summary),
 			NextCursor: SeqCursor(snap.Older), Compacting: snap.Compacts, Unsaved: snap.Unsaved, Notices: snap.Notices,
 		}
 		if snap.Running != nil {

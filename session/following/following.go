@@ -28,8 +28,8 @@ type Host interface {
 
 	// Standing returns everything that the session has said so far.
 	Standing() events.Standing
-	// Unsaved reports whether a turn's result is not stored yet.
-	Unsaved() bool
+	// Unsaved returns the turn whose result is not stored yet, nil for none.
+	Unsaved() *history.Turn
 	// Compacts returns the id of the running compaction, empty for none.
 	Compacts() string
 
@@ -39,18 +39,24 @@ type Host interface {
 	Subscribed()
 }
 
+// Store is what followers read of the database. Every method may block and returns when ctx ends.
+type Store interface {
+	events.Messages
+	turnStore
+}
+
 // Following subscribes clients to a session and reads its transcript. It belongs to the session's mailbox; the methods with a
 // reply can be called from any goroutine.
 type Following struct {
 	session string
 	host    Host
-	store   events.Messages
+	store   Store
 	mailbox *mailbox.Mailbox
 	events  *events.Stream
 }
 
 // New returns the Following of a session.
-func New(session string, host Host, store events.Messages, box *mailbox.Mailbox, stream *events.Stream) *Following {
+func New(session string, host Host, store Store, box *mailbox.Mailbox, stream *events.Stream) *Following {
 	return &Following{session: session, host: host, store: store, mailbox: box, events: stream}
 }
 
@@ -118,7 +124,7 @@ func (f *Following) Attach(c *events.Cursor, since events.Since, reply func(Atta
 	mailbox.Ask(f.mailbox, reply, func() {
 		now := f.host.Standing()
 		a := Attached{Epoch: f.events.Epoch(), Seq: now.Seq}
-		if now.Running != nil && !f.host.Unsaved() {
+		if now.Running != nil && f.host.Unsaved() == nil {
 			a.Running = now.Running.Turn
 		}
 		if f.events.Reaches(since) {
@@ -136,7 +142,7 @@ func (f *Following) Attach(c *events.Cursor, since events.Since, reply func(Atta
 func (f *Following) attachWithSnapshot(c *events.Cursor, a Attached, now events.Standing, reply func(Attached, error)) {
 	own := f.host.Choices()
 	snap := &Snapshot{
-		Session: own.Record, Config: own.Config(), Totals: f.host.Context().Totals(), Unsaved: f.host.Unsaved(), Compacts: f.host.Compacts(), Notices: own.AllNotices(),
+		Session: own.Record, Config: own.Config(), Totals: f.host.Context().Totals(), Unsaved: f.host.Unsaved() != nil, Compacts: f.host.Compacts(), Notices: own.AllNotices(),
 	}
 	newest, older := history.NewestPage(now.Heads, SnapshotBytes)
 	snap.Older = older
@@ -144,19 +150,19 @@ func (f *Following) attachWithSnapshot(c *events.Cursor, a Attached, now events.
 	if now.Running != nil {
 		snap.Running = now.Running.Shortened(SnapshotBytes)
 	}
-	hold := f.events.Hold(c, now, snap.Running)
+	hold, unsaved := f.events.Hold(c, now, snap.Running), f.host.Unsaved()
 	unread := func(err error) {
 		reply(Attached{}, err)
 		hold.Abandon()
 	}
 	f.mailbox.Spawn(func() {
-		messages, err := f.store.Messages(f.mailbox.Context(), f.session, newest)
+		messages, ends, err := f.read(f.mailbox.Context(), newest, unsaved)
 		f.mailbox.Tell(func() {
 			if err != nil {
 				unread(fmt.Errorf("snapshot of session %s: %w", f.session, err))
 				return
 			}
-			snap.Messages = messages
+			snap.Messages, snap.Ends = messages, ends
 			a.Snapshot = snap
 			reply(a, nil)
 			hold.Place()
@@ -188,9 +194,10 @@ func (f *Following) List(before int64, limit int, reply func(List, error)) {
 		}
 		list := List{Older: older}
 		list.Fates, list.Summary = f.host.Context().Fates(seqs)
+		unsaved := f.host.Unsaved()
 		f.mailbox.Spawn(func() {
-			messages, err := f.store.Messages(context.WithoutCancel(f.mailbox.Context()), f.session, seqs)
-			list.Messages = messages
+			var err error
+			list.Messages, list.Ends, err = f.read(context.WithoutCancel(f.mailbox.Context()), seqs, unsaved)
 			reply(list, err)
 		})
 	})

@@ -55,6 +55,7 @@ type Snapshot struct {
 	Totals   history.Totals
 	Messages []history.Message    // the newest, at most 128 KiB or one
 	Fates    []history.Visibility // visibility of each message in the working history
+	Ends     map[string]Ending    // how the turns of prompts ended, by the id of the prompt's message
 	Summary  history.Summary      // replaces the compacted messages in the view
 	Older    int64                // sequence number to list older messages before; 0 for none
 	Running  *events.Running      // nil while no turn runs
@@ -67,6 +68,7 @@ type Snapshot struct {
 type List struct {
 	Messages []history.Message
 	Fates    []history.Visibility // visibility of each message in the working history
+	Ends     map[string]Ending    // how the turns of prompts ended, by the id of the prompt's message
 	Summary  history.Summary      // replaces the compacted messages in the view
 	Older    int64                // sequence number to list before for the page of older messages, 0 for none
 }

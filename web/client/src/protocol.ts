@@ -27,7 +27,7 @@ export const ErrorCode = {
   busy: -32010,
   /** The message exceeds the model's window; `data: {tokens, limit}`. */
   overBudget: -32011,
-  /** The provider failed; `data: {status, retryAfterMs?, partial}`. */
+  /** The provider failed; its data is a `ProviderFailure`. */
   provider: -32012,
   /** A path was refused; `data: {path, reason}`. */
   refusedPath: -32013,
@@ -298,9 +298,35 @@ export interface MessagePatch {
   state: 'duplicate' | 'shortened';
 }
 
+/** How the newest turn of a prompt ended, if not with a complete reply. */
+export interface TurnEnd {
+  turnId: string;
+  /** `interrupted`: the server stopped. */
+  status: 'failed' | 'cancelled' | 'interrupted';
+  /** The data of an error with code -32012 is a `ProviderFailure`. */
+  error?: RpcErrorObject;
+}
+
+/** The data of an error with code -32012. */
+export interface ProviderFailure {
+  /** The HTTP status, 0 if unknown. */
+  status: number;
+  retryAfterMs?: number;
+  /** A part of the reply was shown. */
+  partial: boolean;
+  /** The provider's name in the configuration. */
+  provider?: string;
+  /** `auth`: the provider has no valid key. */
+  kind?: 'auth' | 'quota' | 'rate' | 'overloaded' | 'invalid' | 'context' | 'picture' | 'network' | 'truncated' | 'cancelled' | 'unknown';
+  /** Number of attempts, all of which failed. */
+  attempts?: number;
+}
+
 /** A message with its visibility. */
 export interface ListedMessage extends Message {
   view?: MessageView;
+  /** Set for a prompt without a complete reply. */
+  ended?: TurnEnd;
   /** Whether the message is in the working history, which is shown to the model. */
   inView: boolean;
 }
@@ -564,6 +590,44 @@ export interface Budget {
 
 export type TierName = 'L0' | 'L1' | 'L2' | 'L3' | 'active';
 
+/** The provider's cache: its future for the next request, without the new prompt, and its past. */
+export interface CacheOutlook {
+  /** `automatic`: for a time that the provider does not tell. `unseen`: no call has read what it was expected to read. */
+  caching: 'marked' | 'automatic' | 'unseen' | 'none';
+  /** The lifetime since the last use. */
+  ttlMs?: number;
+  /** Time until `expectedCacheRead` is forgotten, from the response on; missing if nothing is expected to be read. */
+  warmMs?: number;
+  /** In the provider's tokens. */
+  expectedCacheRead: number;
+  /** The input of the next request if it is sent now. */
+  now: InputCost;
+  /** The same after `warmMs`. */
+  cold?: InputCost;
+  /** Oldest first. */
+  marks: CacheMark[];
+}
+
+/** The input of a request, in the provider's tokens. */
+export interface InputCost {
+  input: number;
+  cacheRead: number;
+  cacheWrite: number;
+  /** US dollars; missing if the price is unknown. */
+  cost?: number;
+}
+
+/** A moment at which the cache lost a part of the next request, or can have lost one. */
+export interface CacheMark {
+  at: Time;
+  kind: 'expiry' | 'compaction' | 'edit';
+  editId?: string;
+  /** The kind of the edit. */
+  edit?: ListedEdit['kind'];
+  /** Of a compaction. */
+  strategy?: string;
+}
+
 /** The contents of the next request, in counted tokens. */
 export interface Breakdown {
   model: string;
@@ -698,6 +762,8 @@ export interface Assembled {
 
 export interface SearchHit {
   sessionId: string;
+  /** The title of the session, "" for none. */
+  title: string;
   messageId: string;
   /** The sequence number of the message. */
   seq: number;
@@ -709,6 +775,39 @@ export interface SearchHit {
   score: number;
   /** Number of copies of the message, in forks and imports. */
   copies?: number;
+}
+
+/** A session that was found by its title or folder. Marks are the matches: start and end in bytes of UTF-8. */
+export interface FoundSession {
+  sessionId: string;
+  /** "" for none. */
+  title: string;
+  cwd: string;
+  updatedAt: Time;
+  titleMarks: [number, number][];
+  cwdMarks: [number, number][];
+}
+
+/** A block of a message that contains a text. */
+export interface FoundPlace {
+  messageId: string;
+  /** The sequence number of the message. */
+  seq: number;
+  role: Role;
+  /** The type of the block. */
+  type: Block['type'];
+  /** Index into the message's blocks. */
+  block: number;
+  /** Index into the content of a tool's result, otherwise 0. */
+  part: number;
+  /** How often it contains the text. */
+  count: number;
+}
+
+/** Limits a search to the sessions of one folder: `cwd`, or `folder` with those below it. */
+interface FolderScope {
+  cwd?: string;
+  folder?: string;
 }
 
 /** A model call. */
@@ -1063,6 +1162,26 @@ export interface Model {
   thoughtLevels: string[];
   /** If false, window and output are defaults. */
   known: boolean;
+  /** Omitted if it is unknown. */
+  price?: Price;
+}
+
+/** The price of a model in US dollars per million tokens. */
+export interface Price {
+  input: number;
+  output: number;
+  cacheRead: number;
+  cacheWrite: number;
+}
+
+/** A session that can be undeleted. */
+export interface DeletedSession extends SessionInfo {
+  deletedAt: Time;
+  /** From then on the session can be purged at any time. */
+  purgeAt: Time;
+  messages: number;
+  /** Of its model calls, in US dollars. */
+  cost: number;
 }
 
 export interface ServerInfo {
@@ -1073,6 +1192,8 @@ export interface ServerInfo {
   address: { webSocket: string; serverFile?: string; tokenFile?: string };
   /** The path of the log. */
   logFile?: string;
+  /** The path of the server's program. `EXECUTABLE stdio` is its ACP agent. */
+  executable?: string;
   /** Sizes in bytes. */
   database: { path: string; bytes: number; walBytes: number; sessions: number; messages: number };
   /** The default model of sessions, as `provider/model`. */
@@ -1284,6 +1405,11 @@ export interface Methods {
   '_strata/session/info': { params: OfSession; result: SessionDetails };
   '_strata/session/rename': { params: OfSession & { title: string }; result: SessionInfo };
   '_strata/session/undelete': { params: OfSession; result: SessionInfo };
+  '_strata/session/list_deleted': { params: { cursor?: string }; result: { sessions: DeletedSession[]; nextCursor?: string } };
+  /** Ends the retention of a deleted session. */
+  '_strata/session/purge': { params: OfSession; result: Empty };
+  /** Folders whose absolute paths start with `prefix`. */
+  '_strata/folders/complete': { params: { prefix: string; limit?: number }; result: { folders: string[]; more: boolean } };
   '_strata/session/fork': {
     params: OfSession & { /** A sequence number, 0 for before the first message, or the id of a checkpoint. */ at?: number | string };
     result: Options & OfSession & { /** The sequence number of the state with which it starts. */ seq: number };
@@ -1309,8 +1435,16 @@ export interface Methods {
     params: OfSession & Page;
     result: { /** Oldest first. */ messages: ListedMessage[]; summary?: Summary; /** For the previous page. */ nextCursor?: string };
   };
+  '_strata/session/search': {
+    params: Page & FolderScope & { query: string };
+    result: { /** Best first. */ sessions: FoundSession[]; /** Number of sessions on all pages. */ total: number; nextCursor?: string };
+  };
+  '_strata/history/find': {
+    params: OfSession & Page & { /** At most 1,024 bytes. */ text: string };
+    result: { /** Oldest first. */ places: FoundPlace[]; nextCursor?: string };
+  };
   '_strata/history/search': {
-    params: Page & { query: string; role?: Role; cwd?: string };
+    params: Page & FolderScope & { query: string; role?: Role; sessionId?: string };
     result: {
       hits: SearchHit[];
       nextCursor?: string;
@@ -1436,6 +1570,7 @@ export interface Methods {
 
   '_strata/context/budget': { params: OfSession; result: Budget };
   '_strata/context/breakdown': { params: OfSession; result: Breakdown };
+  '_strata/context/cache': { params: OfSession; result: CacheOutlook };
   '_strata/context/report': { params: OfSession & { /** Width of the terminal. */ columns?: number }; result: { /** Multi-line. */ text: string; line: string } };
   '_strata/context/count': {
     params: OfSession & { text?: string; messages?: NewMessage[] };
@@ -1465,11 +1600,6 @@ export interface Methods {
     result: { /** Oldest first. */ calls: Call[]; totals: UsageTotals; nextCursor?: string };
   };
 
-  /** The last calendar days, including today. */
-  '_strata/usage/overview': {
-    params: { /** 1 to 366; default 30. */ days?: number; /** IANA name; default: the server's zone. */ timeZone?: string };
-    result: Overview;
-  };
   /** How the request of a call was laid out. `messageId`, of the reply, selects the call instead of `callId`. */
   '_strata/requests/get': {
     params: OfSession & ({ callId: string } | { messageId: string });
@@ -1479,6 +1609,12 @@ export interface Methods {
   '_strata/requests/compare': {
     params: OfSession & { callId: string; with?: string };
     result: RequestComparison | { kept: false; reason: NotKept; call: RequestCall; with?: RequestCall };
+  };
+
+  /** The last calendar days, including today. */
+  '_strata/usage/overview': {
+    params: { /** 1 to 366; default 30. */ days?: number; /** IANA name; default: the server's zone. */ timeZone?: string };
+    result: Overview;
   };
 
   '_strata/providers/list': { params: Empty; result: { providers: Provider[] } };
@@ -1955,6 +2091,8 @@ export type ServerEventNotification =
       ended?: { turnId: string; status: 'completed' | 'cancelled' | 'failed' | 'interrupted' };
     }
   | { type: 'deleted'; sessionId: string }
+  /** A deleted session can no longer be undeleted. */
+  | { type: 'purged'; sessionId: string }
   | { type: 'counts'; counts: Counts }
   /** A budget has reached a threshold, once in its period. */
   | { type: 'budget'; budget: BudgetState; /** The warning, for the user. */ text: string }

@@ -1,34 +1,54 @@
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { Conversation } from "./conversation/conversation.tsx";
 import { dialog } from "./dialogs.ts";
-import { shortcuts } from "./keys.ts";
+import { shortcuts, toggleInspector } from "./keys.ts";
+import { PRINT } from "./print/open.ts";
 import { opened, panelOf, panels } from "./panels.ts";
 import { Review } from "./review/dialog.tsx";
 import { RequestPage } from "./requests/lazy.tsx";
 import { go, REQUESTS, route, sessionAddress } from "./routes.ts";
 import { ServerPage } from "./server/page.tsx";
-import { NewSession } from "./sessions/new-session.tsx";
-import { Sidebar } from "./sessions/sidebar.tsx";
+import { openMenu, RowMenu } from "./sessions/row.tsx";
+import { SessionsPane } from "./sessions/sessions-pane.tsx";
 import { TitleBar } from "./sessions/title-bar.tsx";
 import { client, connection, refusal } from "./store/connection.ts";
 import { counts } from "./store/server.ts";
+import { bounded, inspector, sidebar } from "./store/panes.ts";
 import { current, type SessionView } from "./store/session.ts";
 import { sessions } from "./store/sessions.ts";
 import { canNotify, choose, wanted } from "./store/notifications.ts";
 import { dismiss, failed, toasts } from "./store/toasts.ts";
+import { Coded } from "./ui/coded.tsx";
 import { Dialog, Empty, IconButton, Progress } from "./ui/controls.tsx";
-import { Later } from "./ui/later.tsx";
+import { later } from "./ui/later.tsx";
+import { Divider } from "./ui/divider.tsx";
+import { useRoving } from "./ui/roving.ts";
+import { NARROW, useMedia, WIDE } from "./ui/media.ts";
 import { enterSends } from "./ui/sending.ts";
+
+const Overview = later(() => import("./overview/page.tsx").then((m) => m.OverviewPage), "Loading the overview");
+const NewSession = later(() => import("./sessions/parts.ts").then((m) => m.NewSession));
+const Bin = later(() => import("./sessions/parts.ts").then((m) => m.Bin));
+const ConnectPage = later(() => import("./sessions/parts.ts").then((m) => m.ConnectPage));
+const PrintPage = later(() => import("./print/page.tsx").then((m) => m.PrintPage));
 
 /** The whole page: the list of sessions, the open page, and the inspector. */
 export function App() {
+  const narrow = useMedia(NARROW);
   if (refusal.value !== "") return <Refused />;
+  const here = route.value;
+  if (here.page === "session" && here.tab === PRINT && current.value) return <PrintPage key={here.id} view={current.value} />;
+  const beside = !narrow && !sidebar.hidden.value;
   return (
-    <div class="app">
-      <a class="skip" href="#main" onClick={(e) => { e.preventDefault(); document.getElementById("main")?.focus(); }}>Skip to content</a>
+    <div class={beside ? "app" : "app bare"} style={widthOf("--sidebar", sidebar)}>
+      <nav aria-label="Skip links">
+        <Skip to="main" label="Skip to content" />
+        <SkipToPrompt />
+      </nav>
       <Banner />
-      <Sidebar />
+      <SessionsPane narrow={narrow} />
       <Content />
+      {openMenu.value && <RowMenu />}
       {dialog.value === "new" && <NewSession />}
       {dialog.value === "help" && <Help />}
       <Toasts />
@@ -36,10 +56,32 @@ export function App() {
   );
 }
 
+/** widthOf returns the style that has the width of a pane, if the user has chosen one. */
+function widthOf(name: string, pane: typeof sidebar): Record<string, string> {
+  const width = bounded(pane, pane.width.value);
+  return { [name]: width === 0 ? "" : `${width}px` };
+}
+
+/** The prompt is in the page of a session, unless a panel is in its place. */
+function SkipToPrompt() {
+  const wide = useMedia(WIDE);
+  const here = route.value;
+  if (here.page !== "session" || current.value?.phase.value !== "ready" || (!wide && panels.some((p) => p.id === here.tab))) return null;
+  return <Skip to="prompt" label="Skip to prompt" />;
+}
+
+function Skip({ to, label }: { to: string; label: string }) {
+  return <a class="skip" href={`#${to}`} onClick={(e) => { e.preventDefault(); (document.getElementById(to) ?? document.getElementById("main"))?.focus(); }}>{label}</a>;
+}
+
 function Content() {
   switch (route.value.page) {
     case "server":
       return <ServerPage />;
+    case "bin":
+      return <Bin />;
+    case "connect":
+      return <ConnectPage />;
     case "session":
       if (current.value && route.value.tab === REQUESTS) return <RequestPage key={current.value.id} view={current.value} of={route.value.of} other={route.value.with} />;
       return current.value ? <SessionPage view={current.value} tab={route.value.tab} /> : <main class="page" id="main" tabIndex={-1}><Progress value={undefined} label="Connecting" /></main>;
@@ -48,36 +90,29 @@ function Content() {
   }
 }
 
-/** From this viewport width on, the inspector is beside the conversation. */
-const wide = matchMedia("(min-width: 1200px)");
-
-function useWide(): boolean {
-  const [is, set] = useState(wide.matches);
-  useEffect(() => {
-    const changed = (): void => set(wide.matches);
-    wide.addEventListener("change", changed);
-    return () => wide.removeEventListener("change", changed);
-  }, []);
-  return is;
-}
-
 function SessionPage({ view, tab }: { view: SessionView; tab: string }) {
-  const beside = useWide();
+  const wide = useMedia(WIDE);
+  const hidden = wide && inspector.hidden.value && tab === ""; // an address with a tab shows it
+  const beside = wide && !hidden;
   const chosen = beside ? panelOf(tab) : panels.find((p) => p.id === tab);
   useEffect(() => opened(tab), [tab]);
-  const alone = !beside && chosen !== undefined;
-  if (view.phase.value === "missing") return <main class="session" id="main" tabIndex={-1}><div class="session-main"><Conversation view={view} /></div></main>;
+  const alone = !wide && chosen !== undefined;
+  if (view.phase.value === "missing") return <main class="session" id="main" tabIndex={-1}><h1 class="hidden">Session not found</h1><div class="session-main"><Conversation view={view} /></div></main>;
   return (
-    <main class={beside && panels.length > 0 ? "session with-inspector" : "session"} id="main" tabIndex={-1}>
+    <main class={beside && panels.length > 0 ? "session with-inspector" : "session"} style={widthOf("--inspector", inspector)} id="main" tabIndex={-1}>
       <div class="session-main">
-        <TitleBar view={view} />
-        {!beside && panels.length > 0 && <Tabs view={view} chosen={chosen?.id ?? ""} withConversation />}
+        <TitleBar view={view}>{hidden && <IconButton icon="inspector" label="Show inspector (i)" expanded={false} onClick={() => toggleInspector()} />}</TitleBar>
+        {!wide && panels.length > 0 && <Tabs view={view} chosen={chosen?.id ?? ""} withConversation />}
         {alone ? <Inspected view={view} tab={chosen.id} /> : <Conversation view={view} />}
       </div>
       {beside && chosen && (
         <aside class="inspector" aria-label="Inspector">
-          <Tabs view={view} chosen={chosen.id} withConversation={false} />
+          <div class="inspector-head">
+            <Tabs view={view} chosen={chosen.id} withConversation={false} />
+            <IconButton icon="inspector" label="Hide inspector (i)" expanded onClick={() => toggleInspector()} />
+          </div>
           <Inspected view={view} tab={chosen.id} />
+          <Divider pane={inspector} label="Inspector" side="right" />
         </aside>
       )}
       <Review view={view} />
@@ -100,7 +135,7 @@ function Tabs({ view, chosen, withConversation }: { view: SessionView; chosen: s
     <div class="tabs" role="tablist" aria-label="Inspector" onKeyDown={keys}>
       {tabs.map((t) => (
         <a key={t.id} id={`tab-${t.id}`} class="tab" role="tab" href={sessionAddress(view.id, t.id)} aria-selected={t.id === chosen}
-          aria-controls="inspected" tabIndex={t.id === chosen ? 0 : -1}>{t.title}</a>
+          aria-controls={t.id !== "" && t.id === chosen ? "inspected" : undefined} tabIndex={t.id === chosen ? 0 : -1}>{t.title}</a>
       ))}
     </div>
   );
@@ -108,28 +143,29 @@ function Tabs({ view, chosen, withConversation }: { view: SessionView; chosen: s
 
 function Inspected({ view, tab }: { view: SessionView; tab: string }) {
   const panel = panels.find((p) => p.id === tab);
+  const element = useRef<HTMLDivElement>(null);
+  useRoving(element, { inside: "table" });
   if (!panel) return null;
   const Panel = panel.component;
   return (
-    <div class="inspected" id="inspected" role="tabpanel" aria-labelledby={`tab-${panel.id}`} tabIndex={0}>
+    <div ref={element} class="inspected" id="inspected" role="tabpanel" aria-labelledby={`tab-${panel.id}`} tabIndex={0}>
       <Panel key={`${view.id} ${panel.id}`} view={view} />
     </div>
   );
 }
 
-const loadOverview = () => import("./overview/page.tsx").then((page) => page.OverviewPage);
-
 function Home() {
   const many = sessions.value.size;
-  if (many > 0) return <main class="page" id="main" tabIndex={-1}><Later load={loadOverview} label="Loading the overview" /></main>;
+  if (many > 0) return <main class="page" id="main" tabIndex={-1}><Overview /></main>;
   return (
     <main class="page" id="main" tabIndex={-1}>
+      <h1 class="hidden">Strata</h1>
       <Empty title="Strata is running">
-        <p>Create a session in a folder, or connect an editor.</p>
+        <p>Create a session in a folder to ask about its files.</p>
         <p class="empty-actions">
           <button type="button" class="button primary" disabled={!client.value} onClick={() => (dialog.value = "new")}>Create session</button>
-          <a class="button" href="#/server">Connect an editor</a>
         </p>
+        <p>Or <a href="#/connect">connect an editor</a>.</p>
       </Empty>
     </main>
   );
@@ -186,11 +222,6 @@ function Refused() {
       </Empty>
     </main>
   );
-}
-
-/** A text whose parts between backquotes are code. */
-function Coded({ text }: { text: string }) {
-  return <>{text.split("`").map((part, i) => (i % 2 === 1 ? <code key={i}>{part}</code> : part))}</>;
 }
 
 function Help() {

@@ -1,11 +1,20 @@
 import { dialog } from "./dialogs.ts";
+import { find } from "./find/open.ts";
 import { panelOf, panels } from "./panels.ts";
+import { print } from "./print/open.ts";
 import { go, route, sessionAddress } from "./routes.ts";
+import { hideSessions, showSessions } from "./sessions/sessions-pane.tsx";
+import { inspector, sidebar } from "./store/panes.ts";
+import { copyMessage } from "./conversation/above.tsx";
+import { step } from "./ui/steps.ts";
 import { lineKeys, sendKeys } from "./ui/sending.ts";
 
 /** The shortcuts listed in the help dialog. Single-letter shortcuts are inactive while a text field has the focus. */
 export const shortcuts = (): readonly { keys: string[]; action: string }[] => [
-  { keys: ["/"], action: "Search all messages" },
+  { keys: ["/"], action: "Search sessions and messages" },
+  { keys: ["Ctrl", "F"], action: "Find in the session; again: the browser’s own search" },
+  { keys: ["F3"], action: "Next match; with Shift the previous one" },
+  { keys: ["Ctrl", "P"], action: "Print all messages of the session" },
   { keys: ["n"], action: "Create session" },
   { keys: ["c"], action: "Focus the prompt" },
   { keys: ["a"], action: "Focus the answers to a permission request" },
@@ -15,10 +24,15 @@ export const shortcuts = (): readonly { keys: string[]; action: string }[] => [
   { keys: ["@"], action: "Complete a path in the prompt and attach the file; Tab or Enter takes" },
   { keys: ["Esc"], action: "Close or cancel; press twice during a reply to stop it" },
   { keys: ["j", "k"], action: "Next and previous session or message" },
-  { keys: ["↑", "↓"], action: "Next and previous entry of the session list" },
+  { keys: ["↑", "↓", "←", "→"], action: "Move in a list or a table, or among the messages" },
+  { keys: ["F2"], action: "Rename the focused session of the list" },
+  { keys: ["Shift", "F10"], action: "Open the menu of the focused session" },
+  { keys: ["y"], action: "Copy the message that is focused or at the top" },
   { keys: ["f"], action: "Filter the inspector’s list, or search the workspace" },
   { keys: ["[", "]"], action: "Previous and next inspector tab" },
   { keys: ["o"], action: "Open the overview" },
+  { keys: ["b"], action: "Show or hide the session list" },
+  { keys: ["i"], action: "Show or hide the inspector" },
   { keys: ["s"], action: "Open the server page" },
   { keys: ["?"], action: "Show keyboard shortcuts" },
 ];
@@ -28,17 +42,35 @@ const isTyping = (target: EventTarget | null): boolean =>
 
 export function listen(): void {
   addEventListener("keydown", (event) => {
+    if ((event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey) return chord(event);
     if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
-    if (isTyping(event.target) || dialog.peek() !== "" || document.querySelector("dialog[open]")) return;
+    if (isTyping(event.target) || dialog.peek() !== "" || document.querySelector("dialog[open]:not(.drawer)")) return;
     const run = actions[event.key];
     if (!run) return;
     if (run() !== false) event.preventDefault();
   });
 }
 
+function chord(event: KeyboardEvent): void {
+  const run = chords[event.key];
+  if (!run || event.defaultPrevented || document.querySelector("dialog[open]")) return;
+  if (run() !== false) event.preventDefault();
+}
+
+/** The action of each key with Ctrl or Cmd; false if the browser's own applies. */
+const chords: Record<string, () => void | false> = {
+  f: find,
+  p: print,
+};
+
 /** The action of each key; false if the action does not apply. */
 const actions: Record<string, () => void | false> = {
-  "/": () => focus("search"),
+  "/": () => {
+    showSessions();
+    requestAnimationFrame(() => focus("search"));
+  },
+  b: () => (sidebar.hidden.peek() || document.querySelector(".sidebar") === null ? showSessions() : hideSessions()),
+  i: () => toggleInspector(),
   n: () => {
     dialog.value = "new";
   },
@@ -62,8 +94,7 @@ const actions: Record<string, () => void | false> = {
   },
   j: () => move(1),
   k: () => move(-1),
-  ArrowDown: () => moveInList(1),
-  ArrowUp: () => moveInList(-1),
+  y: () => (copyMessage() ? undefined : false),
   "[": () => tab(-1),
   "]": () => tab(1),
 };
@@ -74,27 +105,19 @@ function focus(id: string): void | false {
   element.focus();
 }
 
-const listEntries = ".sidebar .folder, .sidebar .line a, .sidebar a.hit";
-const messageHeads = ".transcript [data-message]";
-
 /** Moves the focus in the session list if that has the focus or there are no messages, otherwise among the messages. */
-function move(step: number): void | false {
-  const inSidebar = document.activeElement?.closest(".sidebar");
-  const messages = document.querySelectorAll(messageHeads).length > 0;
-  return stepIn(inSidebar || !messages ? listEntries : messageHeads, step);
+function move(by: number): void | false {
+  const transcript = document.querySelector(".transcript[role=log]");
+  const inSidebar = document.activeElement?.closest(".sidebar") || !transcript;
+  return step(inSidebar ? document.querySelector(".sidebar .window") : transcript, by) ? undefined : false;
 }
 
-function moveInList(step: number): void | false {
-  return document.activeElement?.closest(".sidebar .window") ? stepIn(listEntries, step) : false;
-}
-
-function stepIn(selector: string, step: number): void | false {
-  const all = [...document.querySelectorAll<HTMLElement>(selector)];
-  const now = all.findIndex((e) => e === document.activeElement || e.contains(document.activeElement));
-  const next = now < 0 ? all[selector === messageHeads ? all.length - 1 : 0] : all[now + step];
-  if (!next) return false;
-  next.focus();
-  next.scrollIntoView({ block: "nearest" });
+/** toggleInspector shows or hides the inspector of a wide page. An address without a tab lets it be hidden. */
+export function toggleInspector(): void | false {
+  const here = route.peek();
+  if (here.page !== "session") return false;
+  inspector.hidden.value = document.querySelector(".inspector") !== null;
+  if (inspector.hidden.peek()) go(sessionAddress(here.id, "", here.at), { replace: true });
 }
 
 function tab(step: number): void | false {

@@ -3,13 +3,16 @@ import { computed, signal } from "@preact/signals";
 /** The page named by the fragment of the address. */
 export type Route =
   | { page: "home" }
-  | { page: "server" }
+  | { page: "server"; key: string }
+  | { page: "bin" }
+  | { page: "connect" }
   | { page: "session"; id: string; tab: string; at: number; of: string; with: string };
 
 function parse(hash: string): Route {
   const [path = "", query = ""] = hash.replace(/^#\/?/, "").split("?");
   const [page, id, tab, of] = path.split("/");
-  if (page === "server") return { page };
+  if (page === "server") return { page, key: new URLSearchParams(query).get("key") ?? "" };
+  if (page === "bin" || page === "connect") return { page };
   if (page === "session" && id) {
     const asked = new URLSearchParams(query);
     return { page, id: decodeURIComponent(id), tab: tab ?? "", at: Number(asked.get("at")) || 0, of: decodeURIComponent(of ?? ""), with: asked.get("with") ?? "" };
@@ -28,6 +31,9 @@ export const route = computed(() => parse(hash.value));
 export function sessionAddress(id: string, tab = "", at = 0): string {
   return `#/session/${encodeURIComponent(id)}${tab ? "/" + tab : ""}${at ? `?at=${at}` : ""}`;
 }
+
+/** serverAddress returns the address of the server page, at the field for a provider's key. */
+export const serverAddress = (provider: string): string => `#/server?key=${encodeURIComponent(provider)}`;
 
 /** The tab of the page of a request. */
 export const REQUESTS = "requests";

@@ -1,5 +1,4 @@
 import type { PlanEntry } from "@strata/client";
-import { useState } from "preact/hooks";
 import { plural } from "../text/format.ts";
 import type { SessionView } from "../store/session.ts";
 import type { LiveCall } from "../store/live-calls.ts";
@@ -7,8 +6,10 @@ import { questionsOf, type Question } from "../store/questions.ts";
 import { resultKey } from "../store/tool-calls.ts";
 import { Icon, type IconName } from "../ui/icons.tsx";
 import { Cut } from "../ui/cut.tsx";
+import { useWhole } from "../ui/whole.ts";
 import { callState, indented, oneLine, place, placeBeside, progressOf, type CallState, type ResultPart } from "./calls.ts";
 import { isWhole, SUCCESS } from "./command.ts";
+import { codeOfFile, codeOfOutput, jsonCode } from "./code-parts.ts";
 import { Labeled, Picture, Place } from "./content.tsx";
 import { Diffs } from "./diff.tsx";
 import { Command, Output } from "./output.tsx";
@@ -85,7 +86,7 @@ function CallBody({ state, asks, folder }: { state: CallState; asks: boolean; fo
       )}
       {!asks && <Diffs diffs={state.diffs} folder={folder} />}
       {state.command ? !asks && !isWhole(state.command, state.title) && <Command command={state.command} folder={folder} />
-        : state.input !== "" && <Labeled text={indented(state.input)} label="Input" />}
+        : state.input !== "" && <Input text={indented(state.input)} />}
       {state.output && <Output of={state.output} />}
       {state.parts.map((part, i) => <Part key={i} part={part} index={i} state={state} failed={failed} />)}
     </div>
@@ -105,16 +106,20 @@ function Part({ part, index, state, failed }: { part: ResultPart; index: number;
         </div>
       )}
       {part.type === "image" ? <Picture block={part} />
-        : state.ended && index === 0 ? <Labeled text={state.ended.output} label={state.ended.outcome} bad={failed} whole />
+        : state.ended && index === 0 ? <Labeled text={state.ended.output} label={state.ended.outcome} bad={failed} whole code={codeOfOutput(state.ended.output)} />
         : state.diffs.length > 0 && !failed ? <Received text={part.text ?? ""} />
-        : <Labeled text={part.text ?? ""} label={failed ? "Failed" : "Result"} bad={failed} />}
+        : <Labeled text={part.text ?? ""} label={failed ? "Failed" : "Result"} bad={failed} code={failed ? undefined : codeOfFile(part.text ?? "", state.kind === "read" ? state.locations[0]?.path : undefined)} />}
     </>
   );
 }
 
+function Input({ text }: { text: string }) {
+  return <Labeled text={text} label="Input" code={jsonCode(text)} />;
+}
+
 /** The result of a call whose changes are shown: the model receives them as text. */
 function Received({ text }: { text: string }) {
-  const [open, setOpen] = useState(false);
+  const [open, setOpen] = useWhole();
   return (
     <>
       <button type="button" class="disclosure" aria-expanded={open} onClick={() => setOpen(!open)}><Icon name="chevron" />What the model receives</button>

@@ -1,9 +1,10 @@
 import type { Block } from "@strata/client";
-import { useState } from "preact/hooks";
+import { painted, useRuns } from "../code/code.tsx";
 import { base, plural } from "../text/format.ts";
 import { CopyButton } from "../ui/controls.tsx";
 import { Cut } from "../ui/cut.tsx";
 import { Icon } from "../ui/icons.tsx";
+import { useWhole } from "../ui/whole.ts";
 
 export function Files({ blocks }: { blocks: Block[] }) {
   return (
@@ -41,19 +42,31 @@ interface LabeledProps {
   bad?: boolean;
   /** A long text is shown in full: the output of a command, because its end matters most. */
   whole?: boolean;
+  /** The part of the text that is code. */
+  code?: CodePart | undefined;
+}
+
+/** CodePart is the part of a text that is code: its offsets, and its language or the path of its file. */
+export interface CodePart {
+  lang: string;
+  from: number;
+  to: number;
 }
 
 /** A text with a label, monospace, at first the beginning of a long one. */
-export function Labeled({ text, label, bad = false, whole = false }: LabeledProps) {
-  const [all, setAll] = useState(whole);
+export function Labeled({ text, label, bad = false, whole = false, code }: LabeledProps) {
+  const [all, setAll] = useWhole(whole);
   const hidden = whole ? 0 : text.length - SHOWN_TEXT;
+  const { lang = "", from = 0, to = 0 } = code ?? {};
+  const runs = useRuns(lang, text.slice(from, to));
+  const shown = all ? text : text.slice(0, SHOWN_TEXT);
   return (
     <div class={bad ? "result bad" : "result"}>
       <p class="result-label">
         <span>{label}</span>
         <CopyButton text={() => text} label={whole ? "Copy output" : label === "Input" ? "Copy input" : "Copy result"} />
       </p>
-      {text !== "" && <pre tabIndex={0}>{all ? text : text.slice(0, SHOWN_TEXT)}</pre>}
+      {text !== "" && <pre tabIndex={0}>{shown.slice(0, from)}{painted(shown.slice(from, to), runs)}{shown.slice(to)}</pre>}
       {hidden > 0 && (
         <button type="button" class="link" onClick={() => setAll(!all)}>
           {all ? "Show less" : `Show ${plural(hidden, "more character")}`}

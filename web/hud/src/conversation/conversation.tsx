@@ -6,6 +6,9 @@ import { MovedFolder } from "../sessions/moved-folder.tsx";
 import { Empty, Progress } from "../ui/controls.tsx";
 import { Icon } from "../ui/icons.tsx";
 import { VirtualList } from "../ui/virtual-list.tsx";
+import { Above, startsMessage } from "./above.tsx";
+import { later } from "../ui/later.tsx";
+import { finding } from "../find/open.ts";
 import { CommandOutput } from "./commands.tsx";
 import { Composer } from "./composer.tsx";
 import { RowView } from "./message.tsx";
@@ -53,10 +56,13 @@ function Notices({ view }: { view: SessionView }) {
   );
 }
 
+const FindBar = later(() => import("../find/bar.tsx").then((m) => m.FindBar));
+
 function Transcript({ view }: { view: SessionView }) {
   const { transcript } = view;
   const [expanded, setExpanded] = useState<ReadonlySet<string>>(new Set());
   const [atEnd, setAtEnd] = useState(true);
+  const [top, setTop] = useState<Row | null>(null);
   const entries = transcript.entries.value;
   const newer = transcript.newer.value;
   const tail = newer ? [] : transcript.tail.value;
@@ -67,8 +73,9 @@ function Transcript({ view }: { view: SessionView }) {
   const plan = view.plan.value;
   const running = newer ? "" : (view.running.value?.turnId ?? "");
   const calling = view.calling.value;
-  const rows = useMemo(() => allRows({ entries, tail, summary, results, plan, running, calling, expanded }),
-    [entries, transcript.tail.value, newer, summary, results, plan, running, calling, expanded, finished]);
+  const idle = !newer && !view.busy.value;
+  const rows = useMemo(() => allRows({ entries, tail, summary, results, plan, running, calling, idle, expanded }),
+    [entries, transcript.tail.value, newer, summary, results, plan, running, calling, idle, expanded, finished]);
   const marked = useMarked(view, setExpanded);
 
   const toggle = (key: string, around?: string): void => {
@@ -85,6 +92,8 @@ function Transcript({ view }: { view: SessionView }) {
     return row ? { key: row.key } : null;
   }, [marked, markedEntry !== undefined]);
   const [jump, setJump] = useState<{ key: string } | null>(null);
+  /** The row with the match of the find bar. It shows all of its content. */
+  const [found, setFound] = useState("");
   useEffect(() => setJump(null), [target]);
   const prompted = view.prompted.value;
   useEffect(() => {
@@ -96,11 +105,16 @@ function Transcript({ view }: { view: SessionView }) {
     <div class="transcript-frame">
       {transcript.loading.value !== "" && <Progress value={undefined} label="Loading messages" />}
       <div class="transcript-window">
+        <Above top={top} rows={rows} onShow={(key) => setJump({ key })} />
         <VirtualList class="transcript" role="log" label="Conversation" sticky toEnd={prompted} rows={rows} estimate={estimate} target={jump ?? target}
-          draw={(row: Row) => <RowView row={row} view={view} toggle={toggle} marked={markedEntry !== undefined && isOf(row, markedEntry)} />}
+          draw={(row: Row) => <RowView row={row} view={view} toggle={toggle} whole={row.key === found} marked={markedEntry !== undefined && isOf(row, markedEntry)} />}
           onNearTop={() => void transcript.loadOlder().catch(failed("Cannot load older messages"))}
           onNearEnd={() => void transcript.loadNewer().catch(failed("Cannot load newer messages"))}
-          onEnd={setAtEnd} />
+          onEnd={setAtEnd} onTop={setTop} stops={startsMessage} />
+        {finding.value.sessionId === view.id && (
+          <FindBar view={view} rows={rows} reveal={(entry, parts) => setExpanded((now) => new Set([...now, ...partsAround(view, entry), ...parts]))}
+            show={(key) => { setFound(key); setJump({ key }); }} />
+        )}
         {(newer || !atEnd) && (
           <button type="button" class="to-end" aria-label="Go to newest message" title="Go to newest message"
             onClick={() => {

@@ -1,8 +1,11 @@
-import { useMemo, useState } from "preact/hooks";
+import { useMemo } from "preact/hooks";
+import { painted } from "../code/code.tsx";
 import { count, plural } from "../text/format.ts";
 import { visible } from "../text/visible.ts";
 import { Cut } from "../ui/cut.tsx";
+import { useWhole } from "../ui/whole.ts";
 import { place } from "./calls.ts";
+import { useDiffColors, type LineColors } from "./diff-colors.ts";
 import { rowsOfDiff, sizeOf, type DiffRow, type ShownDiff } from "./diffs.ts";
 
 /** Lines of a long diff that are shown at first, and at most. */
@@ -18,9 +21,10 @@ const states = { new: "New file", changed: "", deleted: "Deleted" } as const;
 
 /** The change of one file. */
 export function Diff({ diff, folder }: { diff: ShownDiff; folder: string }) {
-  const [all, setAll] = useState(false);
+  const [all, setAll] = useWhole();
   const rows = useMemo(() => rowsOfDiff(diff), [diff]);
   const { added, removed } = useMemo(() => sizeOf(rows), [rows]);
+  const colors = useDiffColors(diff, rows);
   const path = place({ path: diff.path }, folder);
   const more = Math.min(rows.length, MAX_LINES) - SHOWN_LINES;
   return (
@@ -34,7 +38,7 @@ export function Diff({ diff, folder }: { diff: ShownDiff; folder: string }) {
         </span>
       </p>
       <pre class="diff-lines" tabIndex={0} aria-label={`Lines of ${path}`}>
-        {rows.slice(0, all ? MAX_LINES : SHOWN_LINES).map((row, i) => <Line key={i} row={row} />)}
+        {rows.slice(0, all ? MAX_LINES : SHOWN_LINES).map((row, i) => <Line key={i} row={row} colors={colors[i]} />)}
       </pre>
       {more > 0 && (
         <button type="button" class="link" aria-expanded={all} onClick={() => setAll(!all)}>
@@ -46,13 +50,13 @@ export function Diff({ diff, folder }: { diff: ShownDiff; folder: string }) {
   );
 }
 
-function Line({ row }: { row: DiffRow }) {
+function Line({ row, colors }: { row: DiffRow; colors: LineColors | undefined }) {
   if (row.sign === "gap") return <span class="diff-gap" aria-hidden="true">⋯</span>;
   const content = (
     <>
       {row.number !== undefined && <span class="diff-number" aria-hidden="true">{row.number}</span>}
       <span class="diff-sign">{row.sign}</span>
-      <span class="diff-text">{visible(row.text)}{row.open && <span class="quiet"> (no newline at the end)</span>}</span>
+      <span class="diff-text">{painted(row.text, colors?.runs, colors?.from, visible)}{row.open && <span class="quiet"> (no newline at the end)</span>}</span>
     </>
   );
   switch (row.sign) {

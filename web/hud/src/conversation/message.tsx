@@ -7,7 +7,9 @@ import type { SessionView } from "../store/session.ts";
 import type { Entry } from "../store/transcript.ts";
 import { CopyButton, IconButton } from "../ui/controls.tsx";
 import { Icon } from "../ui/icons.tsx";
+import { Whole } from "../ui/whole.ts";
 import { Call, Plan, Steps } from "./call.tsx";
+import { EndedView } from "./ended.tsx";
 import { Files, Labeled, Picture } from "./content.tsx";
 import { ThinkingFor, ThinkingNow } from "./pace.tsx";
 import { SegmentView, TailView, Waiting } from "./segments.tsx";
@@ -17,15 +19,17 @@ interface RowProps {
   row: Row;
   view: SessionView;
   marked: boolean;
+  /** Shows all of its content, also what is too long at first. */
+  whole: boolean;
   toggle: Toggle;
 }
 
 /** One row of the conversation. */
-export function RowView({ row, view, marked, toggle }: RowProps) {
+export function RowView({ row, view, marked, whole, toggle }: RowProps) {
   if (row.kind === "summary") return <SummaryRow summary={row.summary} />;
   const outside = !row.entry.message.inView && row.entry.message.seq > 0;
-  const classes = ["row", row.tone, row.edge, `is-${row.kind}`, row.kind === "head" && row.continued ? "continued" : "", outside ? "outside" : "", marked ? "marked" : ""].filter((c) => c !== "").join(" ");
-  return <div class={classes}>{rowBody(row, view, toggle)}</div>;
+  const classes = ["row", row.tone, row.edge, `is-${row.kind}`, row.kind === "head" && row.continued ? "continued" : "", outside && row.kind !== "ended" ? "outside" : "", marked ? "marked" : ""].filter((c) => c !== "").join(" ");
+  return <div class={classes}><Whole.Provider value={whole}>{rowBody(row, view, toggle)}</Whole.Provider></div>;
 }
 
 function rowBody(row: Exclude<Row, { kind: "summary" }>, view: SessionView, toggle: Toggle): ComponentChildren {
@@ -39,7 +43,7 @@ function rowBody(row: Exclude<Row, { kind: "summary" }>, view: SessionView, togg
     case "thought":
       return <p class="thought" dir="auto">{row.segment.text}</p>;
     case "segment":
-      return <SegmentView segment={row.segment} all={row.all} at={row.at} />;
+      return <SegmentView segment={row.segment} all={row.all} at={row.at} grows={row.entry.live !== undefined} />;
     case "tail":
       return <TailView live={row.live} run={row.run} />;
     case "patched":
@@ -49,7 +53,7 @@ function rowBody(row: Exclude<Row, { kind: "summary" }>, view: SessionView, togg
     case "picture":
       return <Picture block={row.block} />;
     case "resource":
-      return <Labeled text={row.block.text ?? ""} label={row.block.uri} />;
+      return <Labeled text={row.block.text ?? ""} label={row.block.uri} code={{ lang: row.block.uri, from: 0, to: row.block.text?.length ?? 0 }} />;
     case "call":
       return <Call row={row} view={view} toggle={toggle} />;
     case "result":
@@ -62,12 +66,14 @@ function rowBody(row: Exclude<Row, { kind: "summary" }>, view: SessionView, togg
       return <Waiting />;
     case "changes":
       return <button type="button" class="changes-line" onClick={() => view.reviews.show(row.turnId)}><Icon name="edit" />{plural(row.files, "file")} changed</button>;
+    case "ended":
+      return <EndedView row={row} view={view} />;
     case "plan":
       return <Plan entries={row.entries} />;
   }
 }
 
-const endings: Record<string, string> = {
+export const endings: Record<string, string> = {
   cancelled: "Stopped. Partial reply saved.",
   interrupted: "The server stopped during this reply. Partial reply saved.",
   failed: "The provider failed during this reply. Partial reply saved.",
@@ -77,7 +83,7 @@ const endings: Record<string, string> = {
 
 const roles = { user: "You", assistant: "Reply", tool: "Tool" } as const;
 
-function author(entry: Entry): string {
+export function author(entry: Entry): string {
   const { role, model } = entry.message;
   return role === "assistant" && model ? base(model) : roles[role];
 }

@@ -1,4 +1,5 @@
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { Code } from "../code/code.tsx";
 import type { LiveOutput, ShownOutput } from "../store/live-output.ts";
 import { bytes } from "../text/format.ts";
 import { visible } from "../text/visible.ts";
@@ -19,7 +20,7 @@ export function Command({ command, folder }: { command: CommandLine; folder: str
         </span>
         <CopyButton text={() => command.line} label="Copy command" />
       </p>
-      <pre tabIndex={0} aria-label={`Command: ${oneLine(command.line)}`}>{visible(command.line)}</pre>
+      <pre tabIndex={0} aria-label={`Command: ${oneLine(command.line)}`}><Code lang="bash" text={visible(command.line)} /></pre>
     </div>
   );
 }

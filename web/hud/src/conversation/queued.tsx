@@ -14,8 +14,7 @@ export function QueueView({ queue, onEdit }: QueueProps) {
   const paused = queue.paused.value;
   if (prompts.length === 0) return null;
   const edit = (prompt: Queued): void => {
-    queue.remove(prompt.id);
-    onEdit(prompt);
+    if (queue.remove(prompt.id)) onEdit(prompt);
   };
   return (
     <section class="queued" aria-label="Queued prompts">
@@ -29,7 +28,7 @@ export function QueueView({ queue, onEdit }: QueueProps) {
             <span class="queued-text" title={p.text}>{p.text || plural(p.files.length, "file")}</span>
             {p.text !== "" && p.files.length > 0 && <span class="quiet">{plural(p.files.length, "file")}</span>}
             <IconButton icon="edit" label="Edit queued prompt" onClick={() => edit(p)} />
-            <IconButton icon="close" label="Remove queued prompt" onClick={() => { queue.remove(p.id); document.getElementById("prompt")?.focus(); }} />
+            <IconButton icon="close" label="Remove queued prompt" onClick={() => { queue.discard(p); document.getElementById("prompt")?.focus(); }} />
           </li>
         ))}
       </ol>

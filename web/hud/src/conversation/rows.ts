@@ -3,6 +3,7 @@ import { plain } from "../text/plain.ts";
 import { segments, type Segment } from "../text/segments.ts";
 import type { Entry } from "../store/transcript.ts";
 import type { LivePart, LiveRun, LiveText } from "../store/live-text.ts";
+import { EndedRows, type Ended } from "./ended-rows.ts";
 import { resultKey, type Results, type ShownPlan } from "../store/tool-calls.ts";
 
 /** Row is a row of the conversation: the head of a message, a segment of its text, a tool call, its ending. */
@@ -11,7 +12,7 @@ export type Row = { key: string; entry: Entry; tone: "user" | "reply"; edge: "" 
   | { kind: "folded" }
   | { kind: "thinking"; chars: number; part: string; open: boolean; streams?: Streams }
   | { kind: "thought"; segment: Segment }
-  | { kind: "segment"; segment: Segment; all: readonly Segment[]; at: number }
+  | { kind: "segment"; segment: Segment; all: readonly Segment[]; at: number; /** Missing while the message streams. */ block?: number }
   | { kind: "tail"; live: LiveText; run: LiveRun | null }
   | { kind: "patched"; block: number; part: number; text: string; label: string }
   | { kind: "files"; blocks: Block[] }
@@ -24,6 +25,7 @@ export type Row = { key: string; entry: Entry; tone: "user" | "reply"; edge: "" 
   | { kind: "waiting" }
   | { kind: "changes"; turnId: string; files: number }
   | { kind: "plan"; entries: readonly PlanEntry[] }
+  | Ended
 ) | { key: string; kind: "summary"; summary: Summary };
 
 /** Streams is the run of thinking in a reply that is not stored yet. */
@@ -138,7 +140,7 @@ class Builder {
   private block(block: Block, i: number): void {
     switch (block.type) {
       case "text":
-        if (!this.patched(i, 0)) this.text(block.text ?? "");
+        if (!this.patched(i, 0)) this.text(block.text ?? "", i);
         break;
       case "thinking":
         this.thinking(block.text ?? "");
@@ -174,9 +176,9 @@ class Builder {
     return !this.isOpen(`patch${block}.${part}`);
   }
 
-  private text(text: string): void {
+  private text(text: string, block: number): void {
     const all = segments(text);
-    all.forEach((segment, at) => this.add(`p${this.texts++}`, { kind: "segment", segment, all, at }));
+    all.forEach((segment, at) => this.add(`p${this.texts++}`, { kind: "segment", segment, all, at, block }));
   }
 
   private thinking(text: string): void {
@@ -190,7 +192,7 @@ class Builder {
 
 /** callName and thinkingName name rows; the same for a reply while it streams and when it is stored. */
 export const callName = (callId: string): string => `call ${callId}`;
-const thinkingName = (n: number): string => `thinking${n || ""}`;
+export const thinkingName = (n: number): string => `thinking${n || ""}`;
 
 /** The rows of the parts of a streaming reply that do not change any more: each is created once. */
 const liveCache = new WeakMap<LivePart, Row[]>();
@@ -255,6 +257,8 @@ export interface Shown {
   running: string;
   /** A call of the running turn has no result yet. */
   calling: boolean;
+  /** Nothing runs, and the newest messages are loaded. */
+  idle: boolean;
   expanded: Expanded;
 }
 
@@ -264,7 +268,12 @@ export function allRows(shown: Shown): Row[] {
   let pendingSummary = shown.summary;
   const groups = repliesOf([...shown.entries, ...shown.tail]);
   const planned = shown.plan === null ? undefined : groups.findLast((g) => turnOf(g) === shown.plan?.turnId);
+  const ended = new EndedRows(shown);
+  const add = (row: Row | null): void => {
+    if (row) rows.push(row);
+  };
   for (const group of groups) {
+    add(ended.before(group));
     if (pendingSummary && group.some((e) => e.message.inView)) {
       rows.push({ key: "summary", kind: "summary", summary: pendingSummary });
       pendingSummary = undefined;
@@ -272,6 +281,7 @@ export function allRows(shown: Shown): Row[] {
     addReply(rows, group, shown);
     if (shown.plan && group === planned) addPlan(rows, group, shown.plan);
   }
+  add(ended.last());
   if (pendingSummary) rows.push({ key: "summary", kind: "summary", summary: pendingSummary });
   return rows;
 }

@@ -1,16 +1,29 @@
-import { useLayoutEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { painted, useRuns } from "../code/code.tsx";
+import { NestedCode } from "../code/nested.tsx";
 import type { Segment } from "../text/segments.ts";
 import { render } from "../text/markdown.ts";
 import type { LiveRun, LiveText } from "../store/live-text.ts";
 import { CopyButton } from "../ui/controls.tsx";
 
-/** Markdown as harmless elements. */
-export function Markdown({ text }: { text: string }) {
+/** Markdown as harmless elements. The code in a text that grows has no colors. */
+export function Markdown({ text, grows = false }: { text: string; grows?: boolean }) {
   const element = useRef<HTMLDivElement>(null);
+  const [blocks, setBlocks] = useState<readonly HTMLElement[]>(NONE);
   useLayoutEffect(() => {
     element.current?.replaceChildren(render(text));
-  }, [text]);
-  return <div ref={element} class="prose" />;
+    setBlocks(grows ? NONE : [...(element.current?.querySelectorAll<HTMLElement>("code[data-lang]") ?? NONE)]);
+  }, [text, grows]);
+  return <><div ref={element} class="prose" />{blocks.map((block, i) => <NestedCode key={i} element={block} />)}</>;
+}
+
+const NONE: readonly never[] = [];
+
+/** startOf returns the index of the segment in which the code of a segment starts. */
+function startOf(all: readonly Segment[], at: number): number {
+  let start = at;
+  while (start > 0 && all[start]?.continued) start--;
+  return start;
 }
 
 /** wholeCode returns the code that starts in a segment, including the segments that continue it. */
@@ -20,19 +33,36 @@ function wholeCode(all: readonly Segment[], at: number): string {
   return parts.join("\n");
 }
 
-export function SegmentView({ segment, all, at }: { segment: Segment; all: readonly Segment[]; at: number }) {
-  if (segment.kind === "markdown") return <Markdown text={segment.text} />;
+interface SegmentProps {
+  segment: Segment;
+  all: readonly Segment[];
+  at: number;
+  /** More segments can follow. */
+  grows?: boolean;
+}
+
+export function SegmentView({ segment, all, at, grows = false }: SegmentProps) {
+  return segment.kind === "markdown" ? <Markdown text={segment.text} grows={grows && all[at] !== segment} /> : <CodeSegment segment={segment} all={all} at={at} grows={grows} />;
+}
+
+/** A segment of code, in colors when the whole code is there. */
+function CodeSegment({ segment, all, at, grows = false }: SegmentProps) {
   const continues = all[at + 1]?.continued ?? false;
+  const ended = !grows || all.findIndex((s, i) => i > at && !s.continued) > 0;
+  const [whole, from] = useMemo(() => {
+    if (!ended || segment.lang === "") return ["", 0];
+    const start = startOf(all, at);
+    return [wholeCode(all, start), all.slice(start, at).reduce((sum, s) => sum + s.text.length + 1, 0)];
+  }, [segment, ended]);
+  const runs = useRuns(segment.lang, whole);
   return (
     <div class={`code${segment.continued ? " continued" : ""}${continues ? " continues" : ""}`}>
-      {!segment.continued && (
-        <div class="code-head">
-          <span>{segment.lang}</span>
-          <CopyButton text={() => wholeCode(all, at)} label="Copy code" />
-        </div>
-      )}
+      <div class="code-head">
+        <span>{!segment.continued && segment.lang}</span>
+        <CopyButton text={() => wholeCode(all, startOf(all, at))} label="Copy code" />
+      </div>
       <pre tabIndex={0}>
-        <code>{segment.text}</code>
+        <code>{painted(segment.text, runs, from)}</code>
       </pre>
     </div>
   );
@@ -46,7 +76,7 @@ export function TailView({ live, run }: { live: LiveText; run: LiveRun | null })
   if (!segment) return live.parts.length > 0 ? <span class="caret" aria-hidden="true" /> : <Waiting />;
   return (
     <div class="growing">
-      <SegmentView segment={segment} all={run?.text.done ?? []} at={run?.text.done.length ?? 0} />
+      <SegmentView segment={segment} all={run?.text.done ?? []} at={run?.text.done.length ?? 0} grows />
     </div>
   );
 }

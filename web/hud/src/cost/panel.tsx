@@ -36,6 +36,7 @@ export function CostPanel({ view }: { view: SessionView }) {
           <>
             <Figures totals={usage.totals} />
             <Plot calls={calls} firstNumber={usage.totals.calls - calls.length + 1} onOpen={(call) => go(requestAddress(view.id, call.callId))} />
+            <CacheLane view={view} calls={calls} firstNumber={usage.totals.calls - calls.length + 1} />
             <Reads totals={usage.totals} breakdown={breakdown} />
             <Table session={view.id} log={log} calls={calls} total={usage.totals.calls} />
           </>
@@ -43,6 +44,16 @@ export function CostPanel({ view }: { view: SessionView }) {
       </Shown>
     </div>
   );
+}
+
+/** The lane of the cache, loaded when it is shown. */
+function CacheLane({ view, calls, firstNumber }: { view: SessionView; calls: readonly Call[]; firstNumber: number }) {
+  const outlook = useFetched(view.cache);
+  const [Lane, setLane] = useState<typeof import("./lane.tsx").Lane | null>(null);
+  useEffect(() => {
+    import("./lane.tsx").then((module) => setLane(() => module.Lane), failed("Cannot load the lane of the cache"));
+  }, []);
+  return Lane && outlook && <Shown of={view.cache}><Lane calls={calls} firstNumber={firstNumber} marks={outlook.marks} /></Shown>;
 }
 
 function Figures({ totals }: { totals: UsageTotals }) {

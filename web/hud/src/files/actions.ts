@@ -1,7 +1,7 @@
 import { RpcError } from "@strata/client";
 import type { FileInfo } from "@strata/client";
 import type { SessionView } from "../store/session.ts";
-import { failed, toast } from "../store/toasts.ts";
+import { failed, toast, undoable } from "../store/toasts.ts";
 import { isOutline } from "./rows.ts";
 
 /** addFile adds a file, or only its outline, and shows the outcome. It offers to add a file that looks like a secret. */
@@ -31,6 +31,5 @@ export async function removeFile(view: SessionView, file: FileInfo): Promise<voi
     path, ...(isOutline(file) ? { state: "summary" as const } : {}),
     ...(range ? { range } : {}), ...(once ? { once } : {}), ...(lineNumbers ? { lineNumbers } : {}),
   };
-  const run = (): void => void view.call("_strata/files/add", before).catch(failed(`Cannot restore ${path}`));
-  toast(`${path} removed.`, { action: { label: "Undo", run } });
+  undoable(`${path} removed.`, () => view.call("_strata/files/add", before));
 }

@@ -44,6 +44,7 @@ function DocumentForm({ view, onClose }: { view: SessionView; onClose: () => voi
   const [problem, setProblem] = useState("");
   const field = useRef<HTMLInputElement>(null);
   useEffect(() => field.current?.focus(), []);
+  const replaces = view.documents.value.value?.documents.some((d) => d.name === name.trim()) ?? false;
   const save = (): void => {
     view.call("_strata/documents/set", { name: name.trim(), text, pinned }).then(
       (made) => {
@@ -61,10 +62,10 @@ function DocumentForm({ view, onClose }: { view: SessionView; onClose: () => voi
         <label><span class="label">Text</span><textarea class="field" dir="auto" rows={10} value={text} onInput={(e) => setText(e.currentTarget.value)} /></label>
         <label class="check"><input type="checkbox" checked={pinned} onChange={(e) => setPinned(e.currentTarget.checked)} /> Pinned: never evicted when the window is full</label>
         {problem !== "" && <p class="note bad" role="alert">{problem}</p>}
-        <p class="note">Replaces an existing document with this name.</p>
+        {replaces && <p class="note" role="status">Replaces the document {name.trim()}.</p>}
         <footer class="dialog-foot">
           <button type="button" class="button" onClick={onClose}>Cancel</button>
-          <button type="submit" class="button primary" disabled={name.trim() === "" || text === ""}>Save document</button>
+          <button type="submit" class="button primary" disabled={name.trim() === "" || text === ""}>{replaces ? "Replace document" : "Save document"}</button>
         </footer>
       </form>
     </Dialog>

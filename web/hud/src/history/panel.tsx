@@ -1,5 +1,6 @@
 import { useMemo } from "preact/hooks";
 import type { SessionView } from "../store/session.ts";
+import { TakeBack } from "../store/take-back.ts";
 import { Empty, Progress } from "../ui/controls.tsx";
 import { Shown, useFetched } from "../ui/fetched.tsx";
 import { VirtualList } from "../ui/virtual-list.tsx";
@@ -13,6 +14,7 @@ export function HistoryPanel({ view }: { view: SessionView }) {
   const edits = useFetched(view.edits);
   const checkpoints = useFetched(view.checkpoints);
   const rows = useMemo(() => (edits && checkpoints ? timeline(edits.edits, checkpoints.checkpoints, edits.older) : null), [edits, checkpoints]);
+  const takeBack = useMemo(() => new TakeBack(), [view]);
   const both = [view.edits, view.checkpoints];
   return (
     <div class="panel fill">
@@ -29,7 +31,7 @@ export function HistoryPanel({ view }: { view: SessionView }) {
         )}
         {rows && rows.length > 0 && (
           <VirtualList class="timeline" focusable role="list" label="Timeline, newest first" rows={rows} estimate={(m) => (m.kind === "older" ? 40 : 76)}
-            draw={(row) => <TimelineRowView view={view} row={row} />} />
+            draw={(row) => <TimelineRowView view={view} takeBack={takeBack} row={row} />} />
         )}
       </Shown>
     </div>

@@ -1,20 +1,21 @@
 import type { Checkpoint, ListedEdit } from "@strata/client";
 import { useState } from "preact/hooks";
-import { restore, undo } from "../store/compaction.ts";
-import { PutBack } from "../review/put-back.tsx";
-import { isOpen } from "../store/connection.ts";
+import { restore, restoreWithFiles, undo, type Target } from "../store/compaction.ts";
+import { Preview } from "../review/preview.tsx";
+import type { TakeBack } from "../store/take-back.ts";
+import { isOpen, offers } from "../store/connection.ts";
 import type { SessionView } from "../store/session.ts";
 import { failed, toast } from "../store/toasts.ts";
 import { fully, when } from "../text/format.ts";
 import { Confirm, TokenCount, Tokens } from "../ui/controls.tsx";
 import { detailsOf, sizesOf, type TimelineRow } from "./timeline.ts";
 
-export function TimelineRowView({ view, row }: { view: SessionView; row: TimelineRow }) {
+export function TimelineRowView({ view, takeBack, row }: { view: SessionView; takeBack: TakeBack; row: TimelineRow }) {
   switch (row.kind) {
     case "edit":
-      return <EditRow view={view} edit={row.edit} undoable={row.undoable} title={row.title} />;
+      return <EditRow view={view} takeBack={takeBack} edit={row.edit} undoable={row.undoable} title={row.title} />;
     case "checkpoint":
-      return <CheckpointRow view={view} checkpoint={row.checkpoint} />;
+      return <CheckpointRow view={view} takeBack={takeBack} checkpoint={row.checkpoint} />;
     case "older":
       return <p class="none"><button type="button" class="button small" disabled={view.edits.busy.value || !isOpen.value} onClick={() => view.wantOlderEdits()}>Show older entries</button></p>;
   }
@@ -24,7 +25,7 @@ function Time({ at }: { at: string }) {
   return <time class="quiet" dateTime={at} title={fully(at)}>{when(at)}</time>;
 }
 
-function EditRow({ view, edit, undoable, title }: { view: SessionView; edit: ListedEdit; undoable: boolean; title: string }) {
+function EditRow({ view, takeBack, edit, undoable, title }: { view: SessionView; takeBack: TakeBack; edit: ListedEdit; undoable: boolean; title: string }) {
   const [open, setOpen] = useState(false);
   const sizes = sizesOf(edit);
   const details = detailsOf(edit);
@@ -39,8 +40,8 @@ function EditRow({ view, edit, undoable, title }: { view: SessionView; edit: Lis
       {open && <pre class="timeline-row-summary">{edit.summary}</pre>}
       <div class="timeline-row-actions">
         {edit.summary && <button type="button" class="link" aria-expanded={open} onClick={() => setOpen(!open)}>{open ? "Hide summary" : <>Show summary, <TokenCount n={edit.summaryTokens ?? 0} /></>}</button>}
-        {undoable && <Confirm label="Undo" about={title} question="Undo this change?" yes="Undo" disabled={!isOpen.value} onYes={() => void undo(view)} />}
-        {!undoable && <Restore view={view} target={{ seq: edit.seq }} about={title} name={`the state after “${title}”`} />}
+        {undoable && <button type="button" class="button small" aria-label={`Undo: ${title}`} disabled={!isOpen.value} onClick={() => void undo(view)}>Undo</button>}
+        {!undoable && <Restore view={view} takeBack={takeBack} target={{ seq: edit.seq }} about={title} name={`the state after “${title}”`} />}
       </div>
     </div>
   );
@@ -48,23 +49,27 @@ function EditRow({ view, edit, undoable, title }: { view: SessionView; edit: Lis
 
 interface RestoreProps {
   view: SessionView;
-  target: { checkpointId: string } | { seq: number };
+  takeBack: TakeBack;
+  target: Target;
   about: string;
   /** The state, in a sentence. */
   name: string;
 }
 
-function Restore({ view, target, about, name }: RestoreProps) {
-  const [putBack, setPutBack] = useState(false);
+/** The buttons that restore a state, without files and with them. Both can be undone, so nothing asks unless files would stay. */
+function Restore({ view, takeBack, target, about, name }: RestoreProps) {
+  const key = JSON.stringify(target);
+  const withFiles = (): void => void takeBack.start(restoreWithFiles(view, key, target, name));
   return (
-    <Confirm label="Restore this state" about={about} question="Removes later messages from the view. Restore?" yes="Restore" disabled={!isOpen.value}
-      onYes={() => void restore(view, target, name, putBack)}>
-      <PutBack view={view} target={target} checked={putBack} onChange={setPutBack} />
-    </Confirm>
+    <span class="timeline-row-restore" data-actions={key}>
+      <button type="button" class="button small" aria-label={`Restore this state: ${about}`} disabled={!isOpen.value} onClick={() => void restore(view, target, name)}>Restore this state</button>
+      {offers("_strata/changes/revert") && <button type="button" class="button small" aria-label={`Restore with files: ${about}`} disabled={!isOpen.value} onClick={withFiles}>Restore with files</button>}
+      <Preview name={key} view={view} takeBack={takeBack} />
+    </span>
   );
 }
 
-function CheckpointRow({ view, checkpoint }: { view: SessionView; checkpoint: Checkpoint }) {
+function CheckpointRow({ view, takeBack, checkpoint }: { view: SessionView; takeBack: TakeBack; checkpoint: Checkpoint }) {
   const name = `“${checkpoint.name}”`;
   const remove = (): void => {
     view.call("_strata/checkpoint/delete", { checkpointId: checkpoint.checkpointId }).then(
@@ -82,7 +87,7 @@ function CheckpointRow({ view, checkpoint }: { view: SessionView; checkpoint: Ch
         <Time at={checkpoint.at} />
       </header>
       <div class="timeline-row-actions">
-        <Restore view={view} target={{ checkpointId: checkpoint.checkpointId }} about={name} name={name} />
+        <Restore view={view} takeBack={takeBack} target={{ checkpointId: checkpoint.checkpointId }} about={name} name={name} />
         <Confirm label="Delete checkpoint" about={name} question="Delete this checkpoint?" yes="Delete" disabled={!isOpen.value} onYes={remove} />
       </div>
     </div>

@@ -32,7 +32,8 @@ export function timeline(edits: readonly ListedEdit[], checkpoints: readonly Che
   return rows;
 }
 
-const titles: Record<ListedEdit["kind"], string> = {
+/** The kinds of edits, in words. */
+export const titles: Record<ListedEdit["kind"], string> = {
   compact: "History compacted", dedupe: "Duplicates removed", truncate: "Reduced to fit", replace: "History replaced", clear: "History cleared", restore: "Restored",
   unanswered: "Prompt failed without a reply", resume: "Turn went on after a failure", result: "Late tool result",
 };

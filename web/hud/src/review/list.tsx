@@ -1,17 +1,17 @@
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 import { place } from "../conversation/calls.ts";
 import { Diff } from "../conversation/diff.tsx";
 import { isOpen } from "../store/connection.ts";
 import type { Listed } from "../store/reviews.ts";
 import type { SessionView } from "../store/session.ts";
-import { TakeBack, type Action } from "../store/take-back.ts";
+import { TakeBack, reverts } from "../store/take-back.ts";
 import { fully, plural, when } from "../text/format.ts";
 import { Icon } from "../ui/icons.tsx";
 import { Cut } from "../ui/cut.tsx";
 import { VirtualList } from "../ui/virtual-list.tsx";
-import { Outcome } from "./outcome.tsx";
+import { Preview } from "./preview.tsx";
 import { inForce, reviewRows, takenBack, turnsOf, type ChangedFile, type ChangedTurn, type ReviewedChange, type ReviewRow } from "./rows.ts";
-import { kindWords, statesOf, stays } from "./words.ts";
+import { kindWords, statesOf } from "./words.ts";
 
 interface ReviewListProps {
   view: SessionView;
@@ -24,7 +24,7 @@ interface ReviewListProps {
 /** The changes of files by turn and file. Each can be taken back, and put forward again. */
 export function ReviewList({ view, listed, open, label }: ReviewListProps) {
   const [toggled, setToggled] = useState<ReadonlySet<string>>(new Set());
-  const takeBack = useMemo(() => new TakeBack(view), [view]);
+  const takeBack = useMemo(() => new TakeBack(), [view]);
   const turns = useMemo(() => turnsOf(listed.changes), [listed]);
   const rows = useMemo(() => reviewRows(turns, listed, toggled, open), [turns, listed, toggled, open]);
   const toggle = (key: string): void => {
@@ -75,9 +75,9 @@ interface ActionsProps {
 function Actions({ name, about, changes, labels: [back, forward], view, takeBack }: ActionsProps) {
   const [now, former] = [inForce(changes), takenBack(changes)];
   const disabled = !isOpen.value || view.running.value !== null;
-  const button = (label: string, action: Omit<Action, "key">) => (
+  const button = (label: string, action: { changeIds: readonly string[]; forward: boolean }) => (
     <button type="button" class="button small" aria-label={`${label}: ${about}`} title={view.running.value ? "Not while a turn runs" : undefined}
-      disabled={disabled} onClick={() => void takeBack.start({ key: name, ...action })}>{label}</button>
+      disabled={disabled} onClick={() => void takeBack.start(reverts(view, takeBack, name, action.changeIds, action.forward))}>{label}</button>
   );
   return (
     <span class="review-actions" data-actions={name}>
@@ -148,38 +148,4 @@ function Lines({ change, folder }: { change: ReviewedChange; folder: string }) {
   if (change.kind === "move") return <p class="note"><bdi>{place({ path: change.path }, folder)}</bdi> moved to <bdi>{place({ path: change.to ?? "" }, folder)}</bdi></p>;
   const stored = (change.before === undefined || change.hasBefore) && (change.after === undefined || change.hasAfter);
   return <p class="note">{stored ? "No lines: the file is not text." : "No lines: the content is no longer stored."}</p>;
-}
-
-/** What an action would do, if files would stay as they are. Escape cancels the action. */
-function Preview({ name, view, takeBack }: { name: string; view: SessionView; takeBack: TakeBack }) {
-  const waiting = takeBack.waiting.value;
-  if (waiting?.action.key !== name) return null;
-  return <Waiting key={waiting.action.changeIds.join()} name={name} {...waiting} view={view} takeBack={takeBack} />;
-}
-
-type WaitingProps = Parameters<typeof Preview>[0] & NonNullable<TakeBack["waiting"]["value"]>;
-
-function Waiting({ name, action, preview, view, takeBack }: WaitingProps) {
-  const first = useRef<HTMLButtonElement>(null);
-  useEffect(() => first.current?.focus(), []);
-  const kept = preview.files.filter(stays).length;
-  const others = preview.files.length - kept + (preview.omitted ?? 0);
-  const verb = action.forward ? "Put forward" : "Take back";
-  const leave = (run: () => void): void => {
-    const list = first.current?.closest(".review"); // the panel and the dialog can show the same changes
-    run();
-    requestAnimationFrame(() => list?.querySelector<HTMLElement>(`[data-actions="${CSS.escape(name)}"] button`)?.focus());
-  };
-  const title = kept === 0 ? "The files:" : `${plural(kept, "file")} would stay as ${kept === 1 ? "it is" : "they are"}:`;
-  return (
-    <div class="review-preview" role="group" aria-label={title}
-      onKeyDown={(e) => { if (e.key === "Escape") { e.stopPropagation(); e.preventDefault(); leave(() => takeBack.cancel()); } }}>
-      <p>{title}</p>
-      <Outcome restored={preview} folder={view.cwd.value} />
-      <p class="review-actions">
-        {others > 0 && <button ref={first} type="button" class="button small primary" onClick={() => leave(() => void takeBack.confirm())}>{verb} {kept > 0 ? `the other ${plural(others, "file")}` : plural(others, "file")}</button>}
-        <button ref={others > 0 ? undefined : first} type="button" class="button small" onClick={() => leave(() => takeBack.cancel())}>{others > 0 ? "Cancel" : "Close"}</button>
-      </p>
-    </div>
-  );
 }

@@ -4,7 +4,7 @@ import { isOpen } from "../store/connection.ts";
 import type { SessionView } from "../store/session.ts";
 import { failed, toast } from "../store/toasts.ts";
 import { visible } from "../text/visible.ts";
-import { Progress } from "../ui/controls.tsx";
+import { Confirm, Progress } from "../ui/controls.tsx";
 import { Shown, useFetched } from "../ui/fetched.tsx";
 import { VirtualList } from "../ui/virtual-list.tsx";
 import { ruleRows, type RuleRow } from "./rows.ts";
@@ -54,8 +54,8 @@ function Rule({ rule, kept, view }: { rule: PermissionRule; kept: boolean; view:
       {rule.scope === "session" && (
         <span class="rule-actions">
           {kept ? <span class="quiet">in your configuration</span>
-            : <button type="button" class="button small" aria-label={`Keep for all sessions: ${text}`} disabled={!isOpen.value} onClick={() => change("_strata/permissions/keep", "Rule added to your configuration.")}>Keep for all sessions</button>}
-          <button type="button" class="button small" aria-label={`Revoke: ${text}`} disabled={!isOpen.value} onClick={() => change("_strata/permissions/revoke", "Rule revoked.")}>Revoke</button>
+            : <Confirm label="Keep for all sessions" about={text} question="Add this rule to your configuration?" yes="Add" disabled={!isOpen.value} onYes={() => change("_strata/permissions/keep", "Rule added to your configuration.")} />}
+          <Confirm label="Revoke" about={text} question="Revoke this rule?" yes="Revoke" disabled={!isOpen.value} onYes={() => change("_strata/permissions/revoke", "Rule revoked.")} />
         </span>
       )}
     </div>

@@ -1,10 +1,11 @@
 import type { Provider } from "@strata/client";
-import { useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { route } from "../routes.ts";
 import { counts, info, providers, setKey } from "../store/server.ts";
 import { failed, toast } from "../store/toasts.ts";
 import { connection, isOpen } from "../store/connection.ts";
 import { bytes, count, fully, plural } from "../text/format.ts";
-import { CopyButton } from "../ui/controls.tsx";
+import { Confirm, CopyButton } from "../ui/controls.tsx";
 import { Shown, useFetched } from "../ui/fetched.tsx";
 import { McpServers } from "./mcp.tsx";
 
@@ -32,17 +33,17 @@ export function ServerPage() {
               </dl>
             </section>
             <section class="card" aria-labelledby="connect">
-              <h2 id="connect">Connect an editor</h2>
+              <h2 id="connect">Addresses</h2>
               <dl class="facts">
                 <dt>WebSocket</dt><dd><Path of={server.address.webSocket} /></dd>
                 {server.address.serverFile && <><dt>Server file</dt><dd><Path of={server.address.serverFile} /></dd></>}
                 {server.address.tokenFile && <><dt>Token file</dt><dd><Path of={server.address.tokenFile} /></dd></>}
-                <dt>ACP command</dt><dd><code>strata stdio</code></dd>
               </dl>
+              <p class="note"><a href="#/connect">How each editor connects</a></p>
             </section>
             <section class="card" aria-labelledby="models">
               <h2 id="models">Models</h2>
-              <div class="scroll-x" tabIndex={0} role="region" aria-labelledby="models">
+              <div class="scroll-x" tabIndex={0} role="region" aria-label="Table of models">
                 <table class="table" aria-labelledby="models">
                   <thead><tr><th>Model</th><th class="number">Window</th><th class="number">Maximum output</th><th>Thinking</th><th>Vision</th></tr></thead>
                   <tbody>
@@ -112,6 +113,11 @@ const keyStates: Record<Provider["key"], string> = {
 
 function ProviderLine({ provider }: { provider: Provider }) {
   const [key, setField] = useState("");
+  const field = useRef<HTMLInputElement>(null);
+  const wanted = route.value.page === "server" && route.value.key === provider.name;
+  useEffect(() => {
+    if (wanted) field.current?.focus();
+  }, [wanted]);
   const set = (value: string): void => {
     setKey(provider.name, value).then(
       () => {
@@ -128,11 +134,11 @@ function ProviderLine({ provider }: { provider: Provider }) {
         <span class={provider.key === "missing" ? "mark bad" : "quiet"}>{keyStates[provider.key]}</span>
         <span class="quiet">{provider.kind}{provider.baseUrl ? `, ${provider.baseUrl}` : ""}{provider.keyEnv ? `, ${provider.keyEnv}` : ""}</span>
       </div>
-      {provider.key !== "not_needed" && (
+      {(provider.key !== "not_needed" || wanted) && (
         <form class="provider-key" onSubmit={(e) => { e.preventDefault(); set(key); }}>
-          <input class="field mono" type="password" autocomplete="off" aria-label={`API key of ${provider.name}`} placeholder="API key" value={key} onInput={(e) => setField(e.currentTarget.value)} />
+          <input ref={field} class="field mono" type="password" autocomplete="off" aria-label={`API key of ${provider.name}`} placeholder="API key" value={key} onInput={(e) => setField(e.currentTarget.value)} />
           <button type="submit" class="button" disabled={key === "" || !isOpen.value}>Set key</button>
-          {provider.key === "memory" && <button type="button" class="button" disabled={!isOpen.value} onClick={() => set("")}>Remove key</button>}
+          {provider.key === "memory" && <Confirm label="Remove key" about={provider.name} question="Remove the key?" yes="Remove" disabled={!isOpen.value} onYes={() => set("")} />}
         </form>
       )}
     </li>

@@ -1,28 +1,36 @@
 import { signal } from "@preact/signals";
-import type { TargetedKeyboardEvent } from "preact";
+import type { ComponentChildren } from "preact";
 import { useMemo, useRef } from "preact/hooks";
 import { go, route, sessionAddress } from "../routes.ts";
 import { isOpen } from "../store/connection.ts";
-import { questionsOf } from "../store/questions.ts";
+import { query } from "../store/search.ts";
+import { asks, folders, listMore, loading, nextCursor, sessions, stale, type Listed } from "../store/sessions.ts";
+import { failed } from "../store/toasts.ts";
+import { transfers } from "../store/transfers.ts";
 import { unread } from "../store/unread.ts";
-import { query, search } from "../store/search.ts";
-import { asks, folders, listMore, loading, nextCursor, sessions, stale, titleOf, type Listed } from "../store/sessions.ts";
-import { importSession, transfers } from "../store/transfer.ts";
-import { base, fully, plural, when } from "../text/format.ts";
+import { namesApart } from "../text/folders.ts";
+import { plural } from "../text/format.ts";
 import { Empty, IconButton, Progress } from "../ui/controls.tsx";
 import { Icon, Logo } from "../ui/icons.tsx";
 import { VirtualList } from "../ui/virtual-list.tsx";
 import { FailedServers } from "../server/mcp.tsx";
-import { SearchResults } from "./search-results.tsx";
+import { Cut } from "../ui/cut.tsx";
+import { SessionLine } from "./row.tsx";
+import { SearchField } from "./search-field.tsx";
+import { hideSessions } from "./sessions-pane.tsx";
+import { useSteady } from "./steady.ts";
 import { dialog } from "../dialogs.ts";
+import { later } from "../ui/later.tsx";
+
+const SearchResults = later(() => import("./search-results.tsx").then((m) => m.SearchResults));
 
 /** Collapsed folders. */
 const collapsed = signal<ReadonlySet<string>>(new Set());
 
-type Line = { key: string } & ({ kind: "folder"; path: string; many: number; open: boolean; unread: number } | { kind: "session"; listed: Listed });
+type Line = { key: string } & ({ kind: "folder"; path: string; name: string; many: number; open: boolean; unread: number } | { kind: "session"; listed: Listed });
 
-/** The list of all sessions, and the search in all messages. */
-export function Sidebar() {
+/** The list of all sessions, and the search. */
+export function Sidebar({ children }: { children?: ComponentChildren }) {
   const file = useRef<HTMLInputElement>(null);
   return (
     <nav class="sidebar" aria-label="Sessions">
@@ -30,6 +38,7 @@ export function Sidebar() {
         <a class="brand" href="#/" aria-label="Strata home"><Logo />Strata</a>
         <IconButton icon="upload" label="Import session" disabled={!isOpen.value} onClick={() => file.current?.click()} />
         <IconButton icon="plus" label="Create session (n)" disabled={!isOpen.value} onClick={() => (dialog.value = "new")} />
+        <IconButton icon="sidebar" label="Hide sessions (b)" expanded onClick={hideSessions} />
         <input ref={file} type="file" accept=".jsonl,.ndjson,.json" class="hidden" tabIndex={-1} aria-label="Session export file"
           onChange={(e) => { importFile(e.currentTarget); }} />
       </header>
@@ -40,8 +49,10 @@ export function Sidebar() {
         <a class={route.value.page === "server" ? "foot-link here" : "foot-link"} href="#/server" aria-current={route.value.page === "server" ? "page" : undefined}>
           <Icon name="server" />Server<FailedServers />
         </a>
+        <a class="icon-button" href="#/bin" aria-label="Deleted sessions" title="Deleted sessions" aria-current={route.value.page === "bin" ? "page" : undefined}><Icon name="trash" /></a>
         <IconButton icon="help" label="Keyboard shortcuts (?)" onClick={() => (dialog.value = "help")} />
       </footer>
+      {children}
     </nav>
   );
 }
@@ -49,59 +60,48 @@ export function Sidebar() {
 function importFile(input: HTMLInputElement): void {
   const file = input.files?.[0];
   input.value = "";
-  if (file) void importSession(file, (id) => go(sessionAddress(id)));
+  if (file) import("./parts.ts").then((m) => m.importSession(file, (id) => go(sessionAddress(id)))).catch(failed("Cannot import a session"));
 }
 
-function SearchField() {
-  const keys = (event: TargetedKeyboardEvent<HTMLInputElement>): void => {
-    if (event.key === "Escape") {
-      event.stopPropagation();
-      if (query.value === "") event.currentTarget.blur();
-      else search("");
-    } else if (event.key === "ArrowDown") {
-      event.preventDefault();
-      document.querySelector<HTMLElement>(".sidebar .line a, .sidebar a.hit")?.focus();
-    }
-  };
+function List() {
+  const [all, around] = useSteady(folders.value);
+  const hidden = collapsed.value;
+  const marked = unread.value;
+  const lines = useMemo(() => {
+    const names = namesApart(all.map((f) => f.path));
+    const seen = new Set<string>();
+    return all.flatMap((f): Line[] => {
+      const open = !hidden.has(f.path);
+      const key = seen.has(f.path) ? "new in " : "folder ";
+      seen.add(f.path);
+      const head: Line = {
+        key: key + f.path, kind: "folder", path: f.path, name: names.get(f.path) ?? f.path, many: f.sessions.length, open,
+        unread: open ? 0 : f.sessions.filter((s) => marked.has(s.info.sessionId) || asks(s)).length,
+      };
+      return open ? [head, ...f.sessions.map((listed): Line => ({ key: listed.info.sessionId, kind: "session", listed }))] : [head];
+    });
+  }, [all, hidden, marked]);
   return (
-    <div class="search">
-      <Icon name="search" />
-      <input id="search" type="search" dir="auto" class="search-field" placeholder="Search all messages" aria-label="Search all messages"
-        value={query.value} onInput={(e) => search(e.currentTarget.value)} onKeyDown={keys} />
-      {query.value === "" ? <kbd aria-hidden="true">/</kbd> : <IconButton icon="close" label="Clear search (Esc)" onClick={() => search("")} />}
+    <div ref={around} class="session-list-frame">
+      {sessions.value.size === 0 ? <NoSessions /> : (
+        <VirtualList class={stale.value ? "session-list stale" : "session-list"} role="list" label="Sessions by folder" rows={lines} estimate={(l) => (l.kind === "folder" ? 34 : 32)}
+          draw={(line) => (line.kind === "folder" ? <FolderLine line={line} /> : <SessionLine listed={line.listed} />)}
+          onNearEnd={() => void listMore()} />
+      )}
+      {stale.value && <p class="sidebar-note bad" role="status">Not up to date: connection lost</p>}
+      {nextCursor.value !== undefined && <p class="sidebar-note">{plural(sessions.value.size, "session")}; scroll for more</p>}
     </div>
   );
 }
 
-function List() {
-  const all = folders.value;
-  const hidden = collapsed.value;
-  const marked = unread.value;
-  const lines = useMemo(() => all.flatMap((f): Line[] => {
-    const open = !hidden.has(f.path);
-    const head: Line = { key: "folder " + f.path, kind: "folder", path: f.path, many: f.sessions.length, open,
-      unread: open ? 0 : f.sessions.filter((s) => marked.has(s.info.sessionId) || asks(s)).length };
-    return open ? [head, ...f.sessions.map((listed): Line => ({ key: listed.info.sessionId, kind: "session", listed }))] : [head];
-  }), [all, hidden, marked]);
-  if (sessions.value.size === 0 && loading.value) return <div class="window"><Progress value={undefined} label="Loading the sessions" /></div>;
-  if (sessions.value.size === 0) {
-    return (
-      <div class="window">
-        <Empty title="No sessions yet">
-          <p>Create one here, in an editor, or with <code>strata ask</code>.</p>
-          <button type="button" class="button primary" onClick={() => (dialog.value = "new")}>Create session</button>
-        </Empty>
-      </div>
-    );
-  }
+function NoSessions() {
+  if (loading.value) return <div class="window"><Progress value={undefined} label="Loading the sessions" /></div>;
   return (
-    <>
-      <VirtualList class={stale.value ? "session-list stale" : "session-list"} role="list" label="Sessions by folder" rows={lines} estimate={(l) => (l.kind === "folder" ? 34 : 32)}
-        draw={(line) => (line.kind === "folder" ? <FolderLine line={line} /> : <SessionLine listed={line.listed} />)}
-        onNearEnd={() => void listMore()} />
-      {stale.value && <p class="sidebar-note bad" role="status">Not up to date: connection lost</p>}
-      {nextCursor.value !== undefined && <p class="sidebar-note">{plural(sessions.value.size, "session")}; scroll for more</p>}
-    </>
+    <div class="window">
+      <Empty title="No sessions yet">
+        <p>Create one here, in an editor, or with <code>strata ask</code>.</p>
+      </Empty>
+    </div>
   );
 }
 
@@ -114,28 +114,10 @@ function FolderLine({ line }: { line: Extract<Line, { kind: "folder" }> }) {
   return (
     <div role="listitem"><button type="button" class="folder" aria-expanded={line.open} title={line.path} onClick={toggle}>
       <Icon name={line.open ? "down" : "chevron"} />
-      <span class="folder-name">{base(line.path)}</span>
+      <span class="folder-name cut"><Cut text={line.name} /></span>
       {line.unread > 0 && <span class="mark">{line.unread}<span class="hidden"> unread</span></span>}
       <span class="quiet">{line.many}</span>
     </button></div>
-  );
-}
-
-const states: Record<string, string> = { running: "running", asking: "needs permission", compacting: "compacting", closing: "closing", loading: "loading" };
-
-function SessionLine({ listed }: { listed: Listed }) {
-  const { info } = listed;
-  const state = questionsOf(info.sessionId).length > 0 || asks(listed) ? "asking" : listed.state;
-  const isUnread = unread.value.has(info.sessionId);
-  const here = route.value.page === "session" && route.value.id === info.sessionId;
-  return (
-    <div class={here ? "line here" : "line"} role="listitem">
-      <a href={sessionAddress(info.sessionId)} aria-current={here ? "page" : undefined} data-session={info.sessionId} title={`${titleOf(info)}\n${fully(info.updatedAt)}`}>
-        <span class={state ? "dot live" : isUnread ? "dot unread" : "dot"} aria-hidden="true" />
-        <span class={isUnread ? "line-title unread" : "line-title"} dir="auto">{titleOf(info)}{isUnread && <span class="hidden">, unread</span>}</span>
-        {state ? <span class="line-state">{states[state] ?? state}</span> : <time class="line-time" dateTime={info.updatedAt}>{when(info.updatedAt)}</time>}
-      </a>
-    </div>
   );
 }
 

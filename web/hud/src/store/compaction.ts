@@ -1,9 +1,9 @@
 import { signal } from "@preact/signals";
-import type { Compaction, Strategy } from "@strata/client";
+import type { Compaction, Restored, Strategy } from "@strata/client";
 import { noun, plural, short } from "../text/format.ts";
 import type { SessionView } from "./session.ts";
-import { tellFiles } from "./take-back.ts";
-import { failed, toast } from "./toasts.ts";
+import { tellFiles, type Action } from "./take-back.ts";
+import { failed, toast, undoable } from "./toasts.ts";
 
 /** A running compaction that this page started. */
 export interface OwnCompaction {
@@ -50,7 +50,7 @@ const unchanged: Partial<Record<Compaction["outcome"], string>> = {
 
 function showOutcome(view: SessionView, done: Compaction): void {
   if (done.outcome === "compacted") {
-    toast(`History compacted: ${short(done.before)} to ${short(done.after)} ${noun(done.after, "token")}.`, { action: { label: "Undo", run: () => void undo(view) } });
+    undoable(`History compacted: ${short(done.before)} to ${short(done.after)} ${noun(done.after, "token")}.`, () => undo(view));
   } else if (done.outcome === "failed") {
     toast(`Compaction failed: ${done.reason ?? "no reason given"}`, { bad: true });
   } else {
@@ -60,18 +60,31 @@ function showOutcome(view: SessionView, done: Compaction): void {
 
 const upper = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
-type Target = { checkpointId: string } | { seq: number };
+export type Target = { checkpointId: string } | { seq: number };
 
-/** restore restores an earlier state of the view, and files if putBack is set. It offers an undo. */
-export async function restore(view: SessionView, to: Target, name: string, putBack = false): Promise<void> {
+/** restore restores an earlier state of the view. It offers an undo. */
+export async function restore(view: SessionView, to: Target, name: string): Promise<void> {
   try {
-    const done = await view.call("_strata/checkpoint/restore", putBack ? { ...to, files: true } : to);
-    tellFiles(done, false, view.cwd.peek());
-    if ("afterTurn" in done) return toast(`${upper(name)} will be restored after the running turn.`);
-    toast(`${upper(name)} restored; ${plural(done.removed, "message")} removed from the view.`, { action: { label: "Undo", run: () => void undo(view) } });
+    tellRestored(view, await view.call("_strata/checkpoint/restore", to), name);
   } catch (error) {
     failed("Cannot restore the view")(error);
   }
+}
+
+/** restoreWithFiles restores an earlier state of the view and puts files back, with a preview if some would stay. */
+export function restoreWithFiles(view: SessionView, key: string, to: Target, name: string): Action {
+  const run = (preview: boolean): Promise<Restored> => view.call("_strata/checkpoint/restore", { ...to, files: true, ...(preview ? { preview } : {}) });
+  return {
+    key, forward: false,
+    preview: async () => ({ files: [], ...(await run(true)) }),
+    run: async () => tellRestored(view, await run(false), name),
+  };
+}
+
+function tellRestored(view: SessionView, done: Restored, name: string): void {
+  tellFiles(done, false, view.cwd.peek());
+  if ("afterTurn" in done) return toast(`${upper(name)} will be restored after the running turn.`);
+  undoable(`${upper(name)} restored; ${plural(done.removed, "message")} removed from the view.`, () => undo(view));
 }
 
 /** undo undoes the newest restore, clear or compaction. */

@@ -3,7 +3,7 @@ import { client, isOpen } from "./connection.ts";
 import { asDraft, contentOf, type Draft } from "./drafts.ts";
 import { names, onChange, recall, remember } from "./remembered.ts";
 import { current } from "./session.ts";
-import { failed } from "./toasts.ts";
+import { failed, undoable } from "./toasts.ts";
 
 /** A prompt that waits for the end of the turn before it. */
 export interface Queued extends Draft {
@@ -30,15 +30,13 @@ export class PromptQueue {
   private readonly sending = signal("");
   private started = ""; // the id of the newest prompt whose turn has started
   private following: AbortController | null = null;
+  /** The storage of the browser has the prompts: what other tabs store there counts. */
+  private isShared = true;
   private readonly dispose: (() => void)[];
 
   constructor(private readonly session: string) {
-    this.prompts.value = this.stored();
-    if (this.prompts.value.length > 0) void this.follow(true);
-    const reload = (): void => {
-      this.prompts.value = this.stored();
-    };
-    this.dispose = [onChange(PREFIX + session, reload), effect(() => this.sendNext())];
+    this.reload();
+    this.dispose = [onChange(PREFIX + session, () => this.reload()), effect(() => this.sendNext())];
   }
 
   /** close closes a queue without prompts and reports whether it had none. */
@@ -51,14 +49,28 @@ export class PromptQueue {
 
   /** add queues a prompt and reports whether there was room. */
   add(draft: Draft): boolean {
-    if (this.prompts.value.length >= MAX_QUEUED) return false;
-    this.set([...this.prompts.value, { ...draft, id: promptId() }]);
+    if (this.now().length >= MAX_QUEUED) return false;
+    this.set([...this.now(), { ...draft, id: promptId() }]);
     if (!this.following) void this.follow(false);
     return true;
   }
 
-  remove(id: string): void {
-    this.set(this.prompts.value.filter((p) => p.id !== id));
+  /** remove removes a prompt and reports whether it was queued: another tab can have sent it. */
+  remove(id: string): boolean {
+    const now = this.now();
+    this.set(now.filter((p) => p.id !== id));
+    return now.some((p) => p.id === id);
+  }
+
+  /** discard removes a prompt and offers an undo, which puts it back in its place. */
+  discard(prompt: Queued): void {
+    const at = Math.max(this.prompts.peek().findIndex((p) => p.id === prompt.id), 0);
+    if (!this.remove(prompt.id)) return;
+    undoable("Queued prompt removed.", async () => {
+      const now = this.now().filter((p) => p.id !== prompt.id);
+      this.set([...now.slice(0, at), prompt, ...now.slice(at)]);
+      if (!this.following) void this.follow(true);
+    });
   }
 
   /** resume sends the prompts of a paused queue. */
@@ -70,8 +82,22 @@ export class PromptQueue {
   private set(prompts: readonly Queued[]): void {
     this.prompts.value = prompts;
     if (prompts.length === 0) this.paused.value = "";
-    const isStored = prompts.length > 0 && names(PREFIX).length < MAX_STORED;
-    remember(PREFIX + this.session, isStored ? prompts : undefined);
+    const name = PREFIX + this.session;
+    const hasRoom = recall(name) !== undefined || names(PREFIX).length < MAX_STORED;
+    this.isShared = remember(name, prompts.length > 0 && hasRoom ? prompts : undefined) && (hasRoom || prompts.length === 0);
+  }
+
+  /** now returns the prompts as other tabs have left them, of which this tab may not have been told yet. */
+  private now(): readonly Queued[] {
+    return this.isShared ? this.stored() : this.prompts.peek();
+  }
+
+  /** reload takes the prompts that another tab has stored. This tab sends them too, so that they do not depend on the other. */
+  private reload(): void {
+    if (!this.isShared) return;
+    this.prompts.value = this.stored();
+    if (this.prompts.value.length === 0) this.paused.value = "";
+    else if (!this.following) void this.follow(true);
   }
 
   private stored(): Queued[] {
@@ -135,25 +161,36 @@ export class PromptQueue {
     if (isFree && next) untracked(() => void this.send(next));
   }
 
+  /** Sends a prompt, unless another tab has taken it. While one tab sends, the others wait for the end of its turn. */
   private async send(prompt: Queued): Promise<void> {
-    const view = current.peek()?.id === this.session ? current.peek() : null;
-    const open = client.peek();
-    if (!open) return;
     this.sending.value = prompt.id;
-    this.remove(prompt.id);
-    try {
-      if (view) await view.prompt(contentOf(prompt), undefined, prompt.id);
-      else await open.session(this.session).prompt(contentOf(prompt), { promptId: prompt.id }).result;
-      if (view?.failure.peek()) this.pause("The reply failed.");
-    } catch (error) {
-      if (this.started !== prompt.id) this.set([{ ...prompt, id: promptId() }, ...this.prompts.peek()]);
-      this.pause("The reply failed.");
-      failed("Cannot send the queued prompt")(error);
-    }
+    await alone(PREFIX + this.session, async () => {
+      if (this.now()[0]?.id === prompt.id) await this.sendFirst(prompt);
+      else this.reload();
+    });
     this.sending.value = "";
     this.unfollowIdle();
   }
+
+  private async sendFirst(prompt: Queued): Promise<void> {
+    const view = current.peek()?.id === this.session ? current.peek() : null;
+    const open = client.peek();
+    if (!open) return;
+    this.remove(prompt.id);
+    try {
+      if (view && !(await view.prompt(contentOf(prompt), undefined, prompt.id))) this.pause("The reply is not complete.");
+      if (!view) await open.session(this.session).prompt(contentOf(prompt), { promptId: prompt.id }).result;
+    } catch (error) {
+      if (this.started !== prompt.id) this.set([{ ...prompt, id: promptId() }, ...this.now()]);
+      this.pause("The reply failed.");
+      failed("Cannot send the queued prompt")(error);
+    }
+  }
 }
+
+/** alone runs work while no other tab does under the same name. Browsers without locks for this page run it at once. */
+const alone = (name: string, work: () => Promise<void>): Promise<void> =>
+  (navigator.locks as LockManager | undefined)?.request(`strata.${name}`, work) ?? work();
 
 const queues = new Map<string, PromptQueue>();
 

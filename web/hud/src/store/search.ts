@@ -1,10 +1,19 @@
 import { signal } from "@preact/signals";
-import type { SearchHit } from "@strata/client";
-import { markup } from "../text/plain.ts";
+import type { FoundSession, SearchHit } from "@strata/client";
 import { call } from "./connection.ts";
+import { current } from "./session.ts";
 
-/** The search in all messages: the query and its hits. */
+/** Scope is where a search looks: everywhere, in a folder and those below it, or in one session. */
+export type Scope = { kind: "all" } | { kind: "folder"; folder: string } | { kind: "session"; sessionId: string; title: string };
+
+/** The search: the query, where it looks, and what it found. */
 export const query = signal("");
+export const scope = signal<Scope>({ kind: "all" });
+/** The sessions found by title and folder, the number of all of them, and the cursor of the next page. */
+export const found = signal<readonly FoundSession[]>([]);
+export const total = signal(0);
+export const moreSessions = signal<string | undefined>(undefined);
+/** The messages. */
 export const hits = signal<readonly SearchHit[]>([]);
 export const more = signal<string | undefined>(undefined);
 export const searching = signal(false);
@@ -18,14 +27,22 @@ const DEBOUNCE_MS = 180;
 /** Delay until a search is repeated that did not include all messages, in milliseconds. */
 const REPEAT_MS = 1000;
 
+/** Number of sessions that are shown before the messages, and of those that a click adds. */
+const FIRST_SESSIONS = 5;
+const NEXT_SESSIONS = 50;
+
 let running = new AbortController();
 let timer = 0;
 
 export function search(text: string): void {
+  if (query.peek().trim() === "") scope.value = here(scope.peek().kind);
   query.value = text;
   clearTimeout(timer);
   running.abort();
   if (text.trim() === "") {
+    found.value = [];
+    total.value = 0;
+    moreSessions.value = undefined;
     hits.value = [];
     more.value = undefined;
     problem.value = "";
@@ -37,80 +54,81 @@ export function search(text: string): void {
   timer = setTimeout(() => void ask(text, undefined), DEBOUNCE_MS) as unknown as number;
 }
 
-/** searchMore loads the next page of hits. */
+/** searchIn changes where a search looks. The session or folder is that of the open session, also after another is opened. */
+export function searchIn(kind: Scope["kind"]): void {
+  scope.value = here(kind);
+  search(query.peek());
+}
+
+/** here returns a scope of the open session; everywhere if none is open. */
+function here(kind: Scope["kind"]): Scope {
+  const open = current.peek();
+  if (!open || kind === "all") return { kind: "all" };
+  return kind === "folder" ? { kind, folder: open.cwd.peek() } : { kind, sessionId: open.id, title: open.title.peek() };
+}
+
+/** searchMore loads the next page of messages. */
 export function searchMore(): void {
   if (more.value === undefined || searching.value) return;
   clearTimeout(timer);
   void ask(query.value, more.value);
 }
 
-async function ask(text: string, cursor: string | undefined): Promise<void> {
+/** searchMoreSessions loads the next page of sessions. */
+export function searchMoreSessions(): void {
+  const cursor = moreSessions.value;
+  if (cursor === undefined || searching.value) return;
+  void during(async (signal) => {
+    const page = await askSessions(query.value, signal, cursor);
+    if (signal.aborted) return;
+    found.value = [...found.value, ...page.sessions];
+    moreSessions.value = page.nextCursor;
+  });
+}
+
+const ask = (text: string, cursor: string | undefined): Promise<void> => during(async (signal) => {
+  const [page, sessions] = await Promise.all([
+    call("_strata/history/search", { query: text, ...within(), ...(cursor ? { cursor } : {}) }, { signal }),
+    cursor ? undefined : askSessions(text, signal),
+  ]);
+  if (signal.aborted) return;
+  hits.value = cursor ? [...hits.value, ...page.hits] : page.hits;
+  more.value = page.nextCursor;
+  if (sessions) {
+    found.value = sessions.sessions;
+    total.value = sessions.total;
+    moreSessions.value = sessions.nextCursor;
+  }
+  behind.value = page.behind ?? 0;
+  if (behind.value > 0 && !cursor) timer = setTimeout(() => void ask(text, undefined), REPEAT_MS) as unknown as number;
+});
+
+/** within returns the parameters of the scope. */
+function within(): { folder?: string; sessionId?: string } {
+  const where = scope.peek();
+  return where.kind === "folder" ? { folder: where.folder } : where.kind === "session" ? { sessionId: where.sessionId } : {};
+}
+
+type FoundPage = { sessions: FoundSession[]; total: number; nextCursor?: string };
+
+/** askSessions searches titles and folders, but not within one session. */
+async function askSessions(text: string, signal: AbortSignal, cursor?: string): Promise<FoundPage> {
+  if (scope.peek().kind === "session") return { sessions: [], total: 0 };
+  return call("_strata/session/search", { query: text, ...within(), limit: cursor ? NEXT_SESSIONS : FIRST_SESSIONS, ...(cursor ? { cursor } : {}) }, { signal });
+}
+
+/** during runs a request of the search, which the next one replaces. */
+async function during(run: (signal: AbortSignal) => Promise<void>): Promise<void> {
   const request = (running = new AbortController());
   searching.value = true;
   try {
-    const page = await call("_strata/history/search", { query: text, ...(cursor ? { cursor } : {}) }, { signal: request.signal });
-    if (request.signal.aborted) return;
-    hits.value = cursor ? [...hits.value, ...page.hits] : page.hits;
-    more.value = page.nextCursor;
-    problem.value = "";
-    behind.value = page.behind ?? 0;
-    if (behind.value > 0 && !cursor) timer = setTimeout(() => void ask(text, undefined), REPEAT_MS) as unknown as number;
+    await run(request.signal);
+    if (!request.signal.aborted) problem.value = "";
   } catch (error) {
     if (request.signal.aborted) return;
-    hits.value = [];
+    hits.value = found.value = [];
     problem.value = error instanceof Error ? error.message : String(error);
   } finally {
     if (request === running) searching.value = false;
   }
-}
-
-/** A part of a snippet, and whether it matched. */
-export interface SnippetPart {
-  text: string;
-  hit: boolean;
-}
-
-/** snippetParts divides a snippet at its marks, which count bytes of UTF-8, and removes the Markdown syntax of messages. */
-export function snippetParts(hit: SearchHit): SnippetPart[] {
-  const bytes = new TextEncoder().encode(hit.snippet);
-  const decoder = new TextDecoder();
-  const parts: SnippetPart[] = [];
-  let from = 0;
-  const take = (to: number, isHit: boolean): void => {
-    if (to > from) parts.push({ text: decoder.decode(bytes.subarray(from, to)), hit: isHit });
-    from = Math.max(from, to);
-  };
-  for (const [start, end] of hit.marks) {
-    take(start, false);
-    take(end, true);
-  }
-  take(bytes.length, false);
-  return shortenLead(hit.role === "tool" ? parts : withoutMarkup(parts));
-}
-
-/** withoutMarkup removes Markdown syntax from the parts of a text. Syntax that matched stays. */
-function withoutMarkup(parts: readonly SnippetPart[]): SnippetPart[] {
-  const removed = markup(parts.map((p) => p.text).join(""));
-  let at = 0;
-  return parts.map((part) => {
-    const [start, end] = [at, (at += part.text.length)];
-    if (part.hit) return part;
-    let text = "";
-    let from = start;
-    for (const [first, last] of removed) {
-      if (last <= start || first >= end) continue;
-      text += part.text.slice(from - start, Math.max(first, start) - start);
-      from = Math.min(last, end);
-    }
-    return { text: text + part.text.slice(from - start), hit: false };
-  }).filter((part) => part.text !== "");
-}
-
-/** Maximum characters before the first match. With more, the match could be outside the visible lines. */
-const LEAD = 48;
-
-function shortenLead(parts: SnippetPart[]): SnippetPart[] {
-  const [first, ...rest] = parts;
-  if (!first || first.hit || rest.length === 0 || first.text.length <= LEAD) return parts;
-  return [{ text: "…" + first.text.slice(-LEAD).replace(/^\S*\s+/, ""), hit: false }, ...rest];
 }

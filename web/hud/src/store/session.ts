@@ -1,7 +1,7 @@
 import { computed, effect, signal, untracked } from "@preact/signals";
 import { ConnectionLost } from "@strata/client";
 import type {
-  AvailableCommand, Block, Config, ConfigOption, ContentBlock, IndexStatus, ListedEdit, Message, Methods, RpcErrorObject, SessionEvent, SessionHandle, Snapshot, StrataEvent, Totals, Turn, Update,
+  AvailableCommand, Block, Config, ConfigOption, ContentBlock, IndexStatus, ListedEdit, Message, Methods, SessionEvent, SessionHandle, StrataEvent, Totals, Turn, Update,
 } from "@strata/client";
 import { call, client, isOpen, offers } from "./connection.ts";
 import { Fetched } from "./fetched.ts";
@@ -16,14 +16,10 @@ import type { LiveText } from "./live-text.ts";
 import { unanswered } from "./unanswered.ts";
 import { WorkspaceSearch } from "./workspace-search.ts";
 
-/** A prompt that was not sent, or whose turn failed. */
+/** A prompt that the server did not accept. */
 export interface Failure {
   text: string;
-  code: number;
-  /** The prompt, for a retry. */
-  blocks: ContentBlock[] | null;
-  /** The stored message of the prompt, "" if none was stored. */
-  userMessageId: string;
+  blocks: ContentBlock[];
 }
 
 /** The running turn, and the message of its newest step. */
@@ -79,6 +75,8 @@ export class SessionView {
 
   readonly budget = this.value("_strata/context/budget");
   readonly breakdown = this.value("_strata/context/breakdown");
+  /** How long the provider's cache stays warm, and what the next request costs then. */
+  readonly cache = this.value("_strata/context/cache");
   readonly compaction = this.value("_strata/context/compaction");
   /** Number of newest edits to load. */
   readonly editsWanted = signal(EDITS_PAGE);
@@ -111,7 +109,7 @@ export class SessionView {
     const open = client.peek();
     if (!open) throw new Error("not connected yet");
     this.handle = open.session(id);
-    this.transcript = new Transcript(id);
+    this.transcript = new Transcript((params) => this.call("_strata/history/list", params, { signal: this.ended.signal }));
     this.stopConnection = this.followConnection();
     this.stopLabels = effect(() => this.labels.take(this.transcript.entries.value.map((e) => e.message)));
     void this.follow();
@@ -164,7 +162,7 @@ export class SessionView {
   }
 
   private get values(): Fetched<unknown>[] {
-    return [this.budget, this.breakdown, this.compaction, this.edits, this.checkpoints, this.usage, this.files, this.knownFiles, this.documents, this.index, this.info, this.rules, ...this.reviews.values];
+    return [this.budget, this.breakdown, this.cache, this.compaction, this.edits, this.checkpoints, this.usage, this.files, this.knownFiles, this.documents, this.index, this.info, this.rules, ...this.reviews.values];
   }
 
   private followConnection(): () => void {
@@ -223,7 +221,7 @@ export class SessionView {
     this.leftOut.value = [];
     this.tierChanges.value = [];
     this.spoken.value = "";
-    if (this.failure.value && !concerns(this.failure.value, snapshot)) this.failure.value = null;
+    if (snapshot.running) this.failure.value = null;
     this.title.value = snapshot.session.title ?? "";
     this.cwd.value = snapshot.session.cwd;
     this.config.value = snapshot.config;
@@ -325,26 +323,26 @@ export class SessionView {
         this.unsaved.value = event.reason;
         break;
       case "context_changed":
-        this.changed(this.budget, this.breakdown, this.edits, this.compaction, this.checkpoints, this.info, this.documents, this.knownFiles, ...this.reviews.values);
+        this.changed(this.budget, this.breakdown, this.cache, this.edits, this.compaction, this.checkpoints, this.info, this.documents, this.knownFiles, ...this.reviews.values);
         void this.refresh();
         break;
       case "compaction":
         this.compacting.value = event.outcome === "running" ? event.compactionId : "";
-        this.changed(this.compaction, this.budget, this.breakdown, this.edits, this.usage);
+        this.changed(this.compaction, this.budget, this.breakdown, this.cache, this.edits, this.usage);
         break;
       case "tiers_changed":
         this.tierChanges.value = event.changes;
         this.changed(this.breakdown);
         break;
       case "files_changed":
-        this.changed(this.files, this.knownFiles, this.budget, this.breakdown);
+        this.changed(this.files, this.knownFiles, this.budget, this.breakdown, this.cache);
         break;
       case "index":
         this.indexed(event);
         break;
       case "config_changed":
         this.config.value = event.config;
-        this.changed(this.budget, this.breakdown, this.compaction, this.info);
+        this.changed(this.budget, this.breakdown, this.cache, this.compaction, this.info);
         break;
       case "permissions_changed":
         this.changed(this.rules);
@@ -373,23 +371,13 @@ export class SessionView {
   private finished(event: Extract<StrataEvent, { type: "turn_finished" }>): void {
     const running = this.running.value;
     this.running.value = null;
-    this.changed(this.budget, this.breakdown, this.usage, this.compaction, this.info, this.files, this.knownFiles, ...this.reviews.values);
+    this.changed(this.budget, this.breakdown, this.cache, this.usage, this.compaction, this.info, this.files, this.knownFiles, ...this.reviews.values);
     if (!event.messageId && running) this.transcript.drop(running.messageId);
-    if (event.error && event.status === "failed") this.failedTurn(event.turnId, event.error);
-    this.spoken.value = event.status === "completed" ? "Reply complete." : `Reply ${event.status}.`;
+    this.spoken.value = event.status === "completed" ? "Reply complete." : `Reply ${event.status}${event.error ? `: ${event.error.message}` : ""}.`;
     const isStored = this.unsaved.value === "";
     void this.refresh().then((loaded) => {
       if (loaded && isStored) this.transcript.ended(event.turnId);
     });
-  }
-
-  private failedTurn(turnId: string, error: RpcErrorObject): void {
-    const all = [...this.transcript.entries.peek(), ...this.transcript.tail.peek()];
-    const prompt = all.findLast((e) => e.message.role === "user" && e.message.turnId === turnId) ?? all.findLast((e) => e.message.role === "user");
-    this.failure.value = {
-      text: error.message, code: error.code,
-      blocks: prompt ? asPrompt(prompt.message.blocks) : null, userMessageId: prompt?.message.id ?? "",
-    };
   }
 
   /**
@@ -407,8 +395,11 @@ export class SessionView {
     return true;
   }
 
-  /** prompt sends a prompt, a queued one with its id. The reply arrives as events; a failure is shown in the conversation. */
-  async prompt(blocks: ContentBlock[], meta?: Message["meta"], queuedId?: string): Promise<void> {
+  /**
+   * prompt sends a prompt, a queued one with its id, and reports whether the reply is complete. The reply arrives as events; a
+   * failure is shown in the conversation.
+   */
+  async prompt(blocks: ContentBlock[], meta?: Message["meta"], queuedId?: string): Promise<boolean> {
     this.failure.value = this.output.value = null;
     if (this.transcript.newer.peek()) await this.transcript.showNewest();
     const turn = this.handle.prompt(blocks, { ...(meta === undefined ? {} : { meta }), ...(queuedId === undefined ? {} : { promptId: queuedId }) });
@@ -417,24 +408,26 @@ export class SessionView {
     if (queuedId === undefined) this.prompted.value++;
     this.sending.value = turn;
     try {
-      const { command } = await turn.result;
+      const { command, stopReason } = await turn.result;
+      this.transcript.unprompted(promptId); // if no turn started: a command, or a prompt whose turn had ended
       if (command !== undefined) {
-        this.transcript.unprompted(promptId);
         this.output.value = { command, text: await turn.text() };
       }
+      return stopReason !== "cancelled";
     } catch (error) {
-      this.unsent(promptId, blocks, error as Error & { code?: number });
+      this.unsent(promptId, blocks, error as Error);
+      return false;
     } finally {
       if (this.sending.peek() === turn) this.sending.value = null;
     }
   }
 
-  /** Handles a failed prompt: its turn failed, which an event reports too, or the server did not accept the prompt. */
-  private unsent(promptId: string, blocks: ContentBlock[], error: Error & { code?: number }): void {
-    const own = this.transcript.tail.peek().find((e) => e.promptId === promptId && e.message.id === "");
-    if (!own && this.failure.peek()) return;
+  /** Handles a failed prompt. The transcript shows the failure of a turn; the server did not accept other prompts. */
+  private unsent(promptId: string, blocks: ContentBlock[], error: Error): void {
+    const own = this.transcript.tail.peek().some((e) => e.promptId === promptId && e.message.id === "");
+    if (!own) return;
     this.transcript.unprompted(promptId);
-    this.failure.value ??= { text: error.message, code: error.code ?? 0, blocks, userMessageId: "" };
+    this.failure.value = { text: error.message, blocks };
   }
 
   /**
@@ -447,24 +440,23 @@ export class SessionView {
     await this.prompt(blocks, meta);
   }
 
-  /** again sends a stored prompt again. Its turn goes on from the newest finished step; an answered prompt replaces itself. */
+  /**
+   * again sends a stored prompt again. The turn of the newest one goes on from its newest finished step; an answered prompt
+   * replaces itself; one outside the view becomes a new prompt.
+   */
   async again(prompt: Entry): Promise<void> {
     if (this.transcript.newer.peek()) await this.transcript.showNewest();
     else await this.transcript.refresh();
-    const { id, blocks, meta } = prompt.message;
+    const { id, blocks, meta, inView } = prompt.message;
     const open = unanswered(this.transcript.entries.peek());
-    if (open?.prompt.message.id === id && !open.changed) await this.prompt(asPrompt(blocks), meta);
+    if (!inView || (open?.prompt.message.id === id && !open.changed)) await this.prompt(asPrompt(blocks), meta);
     else await this.promptInstead(id, asPrompt(blocks), meta);
   }
 
-  /** retry sends a failed prompt again. */
+  /** retry sends a prompt again that the server did not accept. */
   async retry(): Promise<void> {
     const failure = this.failure.peek();
-    if (!failure?.blocks) return;
-    const stored = this.transcript.entries.peek().find((e) => e.message.id === failure.userMessageId);
-    if (stored) await this.again(stored);
-    else if (failure.userMessageId) await this.promptInstead(failure.userMessageId, failure.blocks);
-    else await this.prompt(failure.blocks);
+    if (failure) await this.prompt(failure.blocks);
   }
 
   /** cancel cancels the running turn, whichever client started it. */
@@ -489,19 +481,12 @@ export class SessionView {
   async choose(configId: string, value: string): Promise<void> {
     const result = await this.call("session/set_config_option", { configId, value });
     this.options.value = result.configOptions;
-    this.changed(this.budget, this.breakdown, this.compaction, this.info);
+    this.changed(this.budget, this.breakdown, this.cache, this.compaction, this.info);
   }
 
   get canRestore(): boolean {
     return offers("_strata/checkpoint/restore");
   }
-}
-
-/** concerns reports whether a failure is still that of the newest prompt. */
-function concerns(failure: Failure, snapshot: Snapshot): boolean {
-  if (snapshot.running) return false;
-  if (failure.userMessageId === "") return true;
-  return snapshot.messages.findLast((m) => m.role === "user")?.id === failure.userMessageId;
 }
 
 /** asBlock returns a block of a prompt as the transcript has it. */

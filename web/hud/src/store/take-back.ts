@@ -2,14 +2,18 @@ import { signal } from "@preact/signals";
 import type { Restored, RestoredFiles } from "@strata/client";
 import { doneWords, isPlain } from "../review/words.ts";
 import type { SessionView } from "./session.ts";
-import { failed, toast } from "./toasts.ts";
+import { answered, ask } from "./confirming.ts";
+import { failed, toast, undoable } from "./toasts.ts";
 
-/** Action takes changes of files back, or puts them forward again. */
+/** Action changes files, back or forward. */
 export interface Action {
   /** The place on the page where its preview is shown. */
   key: string;
-  changeIds: readonly string[];
   forward: boolean;
+  /** Returns what would become of the files. */
+  preview: () => Promise<RestoredFiles>;
+  /** Changes the files, and tells the outcome. */
+  run: () => Promise<void>;
 }
 
 /** tellFiles tells what became of files in a restore of the view, if it concerned any. */
@@ -22,49 +26,33 @@ export function tellFiles(restored: Restored, forward: boolean, folder: string):
 /** Maximum number of changes in one request. */
 const MAX_CHANGES = 1000;
 
-/** TakeBack does actions. If files would stay as they are, it shows a preview first. */
+/** TakeBack does actions that can be undone at once. If files would stay as they are, it asks first, with a preview. */
 export class TakeBack {
   /** The action that waits for the user's confirmation, and what would become of the files. */
   readonly waiting = signal<{ action: Action; preview: RestoredFiles } | null>(null);
   private busy = false;
 
-  constructor(private readonly view: SessionView) {}
-
   /** start does an action, or shows its preview. Only one action runs at a time. */
   async start(action: Action): Promise<void> {
-    this.waiting.value = null;
+    this.cancel();
     await this.alone(async () => {
-      const preview = await this.revert(action, true);
-      if (isPlain(preview)) await this.finish(action);
-      else this.waiting.value = { action, preview };
+      const preview = await action.preview();
+      if (isPlain(preview)) return action.run();
+      this.waiting.value = { action, preview };
+      ask(this);
     });
   }
 
   /** confirm does the action whose preview is shown. */
   async confirm(): Promise<void> {
     const waiting = this.waiting.peek();
-    this.waiting.value = null;
-    if (waiting) await this.alone(() => this.finish(waiting.action));
+    this.cancel();
+    if (waiting) await this.alone(waiting.action.run);
   }
 
   cancel(): void {
     this.waiting.value = null;
-  }
-
-  private async finish(action: Action): Promise<void> {
-    const done = await this.revert(action, false);
-    this.view.reviews.changed();
-    const back = { ...action, forward: !action.forward };
-    const label = action.forward ? "Take back" : "Put forward";
-    const some = done.files.some((f) => f.outcome === "restored");
-    toast(doneWords(done, action.forward, this.view.cwd.peek()), {
-      bad: !isPlain(done), ...(some ? { action: { label, run: () => void this.start(back) } } : {}),
-    });
-  }
-
-  private revert({ changeIds, forward }: Action, preview: boolean): Promise<RestoredFiles> {
-    const ids = forward ? changeIds.slice(0, MAX_CHANGES) : changeIds.slice(-MAX_CHANGES);
-    return this.view.call("_strata/changes/revert", { changeIds: ids, forward, preview });
+    answered(this);
   }
 
   private async alone(work: () => Promise<void>): Promise<void> {
@@ -73,4 +61,18 @@ export class TakeBack {
     await work().catch(failed("Cannot change the files"));
     this.busy = false;
   }
+}
+
+/** reverts returns the action that takes changes of files back, or puts them forward again. */
+export function reverts(view: SessionView, takeBack: TakeBack, key: string, changeIds: readonly string[], forward: boolean): Action {
+  const ids = forward ? changeIds.slice(0, MAX_CHANGES) : changeIds.slice(-MAX_CHANGES);
+  const revert = (preview: boolean): Promise<RestoredFiles> => view.call("_strata/changes/revert", { changeIds: ids, forward, preview });
+  const run = async (): Promise<void> => {
+    const done = await revert(false);
+    view.reviews.changed();
+    const text = doneWords(done, forward, view.cwd.peek());
+    if (done.files.some((f) => f.outcome === "restored")) undoable(text, () => takeBack.start(reverts(view, takeBack, key, changeIds, !forward)), !isPlain(done));
+    else toast(text, { bad: !isPlain(done) });
+  };
+  return { key, forward, preview: () => revert(true), run };
 }

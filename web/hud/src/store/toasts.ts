@@ -23,6 +23,11 @@ export function toast(text: string, options: { bad?: boolean; action?: Toast["ac
   setTimeout(() => dismiss(id), SHOWN_MS);
 }
 
+/** undoable shows the outcome of an action that is done at once, because undo takes it back. */
+export function undoable(text: string, undo: () => Promise<unknown>, bad = false): void {
+  toast(text, { bad, action: { label: "Undo", run: () => void undo().catch(failed("Cannot undo")) } });
+}
+
 export function dismiss(id: number): void {
   toasts.value = toasts.value.filter((t) => t.id !== id);
 }

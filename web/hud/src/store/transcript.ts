@@ -1,6 +1,5 @@
 import { computed, signal } from "@preact/signals";
-import type { Block, ListedMessage as Message, Summary } from "@strata/client";
-import { call } from "./connection.ts";
+import type { Block, ListedMessage as Message, Methods, Summary } from "@strata/client";
 import { LiveText } from "./live-text.ts";
 import { joinResults, newestPlan } from "./tool-calls.ts";
 
@@ -15,6 +14,8 @@ export interface Entry {
   /** Set for a prompt that this page sent. */
   promptId?: string;
 }
+
+type List = Methods["_strata/history/list"];
 
 /** Maximum number of loaded messages. The far end is dropped and loaded again by scrolling. */
 export const MAX_LOADED = 400;
@@ -47,7 +48,7 @@ export class Transcript {
   /** Number of times that another range was loaded in place of the messages. */
   private ranges = 0;
 
-  constructor(private readonly sessionId: string) {}
+  constructor(private readonly list: (params: Omit<List["params"], "sessionId">) => Promise<List["result"]>) {}
 
   /** reset replaces the messages with those of a snapshot. Unconfirmed prompts remain. */
   reset(messages: readonly Message[], summary: Summary | undefined, older: boolean): void {
@@ -79,6 +80,7 @@ export class Transcript {
   /** started handles the start of a turn: its prompt gets an id, and its reply an entry. */
   started(turnId: string, promptId: string | undefined, userId: string, messageId: string): void {
     const own = promptId === undefined ? undefined : this.tail.value.findLast((e) => e.promptId === promptId);
+    this.entries.value = this.entries.value.map((e) => (e.message.id === userId && e.message.ended ? again(e) : e));
     if (own && this.isStored(userId)) this.tail.value = this.tail.value.filter((e) => e !== own);
     else if (own) this.replace(own, { ...own, message: { ...own.message, id: userId, turnId } });
     this.live(messageId, turnId);
@@ -157,7 +159,7 @@ export class Transcript {
   }
 
   private page(cursor: string | undefined, limit = PAGE) {
-    return call("_strata/history/list", { sessionId: this.sessionId, limit, ...(cursor ? { cursor } : {}) });
+    return this.list({ limit, ...(cursor ? { cursor } : {}) });
   }
 
   /** merge replaces loaded messages with their stored versions. */
@@ -185,19 +187,36 @@ export class Transcript {
     });
   }
 
-  /** loadNewer loads messages after the last one. Edits share the sequence numbers, so a page can contain fewer messages. */
+  /** loadNewer loads messages after the last one. Meanwhile a refresh can add some, or another range can be loaded. */
   async loadNewer(): Promise<void> {
     if (!this.newer.value || this.loading.value !== "") return;
+    const { ranges } = this;
     await this.during("newer", async () => {
-      const last = this.entries.value.at(-1)?.message.seq ?? 0;
+      const last = this.lastSeq;
       const newest = await this.page(undefined, 1);
       const end = newest.messages.at(-1)?.seq ?? last;
-      const found = await this.range(last, Math.min(last + PAGE, end) + 1);
-      this.entries.value = [...this.entries.value, ...found.map(stored)];
-      this.newer.value = last + PAGE < end;
+      const found = await this.pageAfter(last, end);
+      if (ranges !== this.ranges) return;
+      const { lastSeq } = this;
+      this.entries.value = [...this.entries.value, ...found.filter((m) => m.seq > lastSeq).map(stored)];
+      this.newer.value = this.lastSeq < end;
       this.trim("older");
     });
     if (!this.newer.value) await this.refresh();
+  }
+
+  private get lastSeq(): number {
+    return this.entries.value.at(-1)?.message.seq ?? 0;
+  }
+
+  /** pageAfter returns messages with sequence numbers above from, up to end. Edits share the numbers, so some have no message. */
+  private async pageAfter(from: number, end: number): Promise<Message[]> {
+    for (let to = from; to < end; ) {
+      to = Math.min(to + PAGE, end);
+      const found = await this.range(from, to + 1);
+      if (found.length > 0) return found;
+    }
+    return [];
   }
 
   /** range returns the messages with sequence numbers above from and below to. */
@@ -260,9 +279,14 @@ export class Transcript {
 /** renewed returns the known entry if the message is unchanged, otherwise a new one. */
 function renewed(known: Entry | undefined, message: Message): Entry {
   if (!known) return stored(message);
-  const { seq, status, inView, view } = known.message;
+  const { seq, status, inView, view, ended } = known.message;
   const same = !known.live && seq === message.seq && status === message.status && inView === message.inView;
-  return same && JSON.stringify(view) === JSON.stringify(message.view) ? known : { key: known.key, message };
+  return same && JSON.stringify([view, ended]) === JSON.stringify([message.view, message.ended]) ? known : { key: known.key, message };
+}
+
+/** again returns a stored prompt whose turn runs again. */
+function again({ key, message: { ended: _, ...message } }: Entry): Entry {
+  return { key, message };
 }
 
 const stored = (message: Message): Entry => ({ key: message.id, message });

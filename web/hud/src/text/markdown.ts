@@ -12,6 +12,9 @@ const marked = new Marked({
     image({ href, text }) {
       return `<a href="${escape(href)}">${escape(text || href)}</a>`;
     },
+    code({ text, lang = "" }) {
+      return `<pre><code data-lang="${escape(/^\S*/.exec(lang)?.[0] ?? "")}">${escape(text)}\n</code></pre>`;
+    },
     checkbox({ checked }) {
       return checked ? "☑ " : "☐ ";
     },

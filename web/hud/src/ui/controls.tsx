@@ -1,6 +1,7 @@
-import type { ComponentChildren, TargetedMouseEvent } from "preact";
+import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Icon, type IconName } from "./icons.tsx";
+import { useModal } from "./modal.ts";
 import { failed } from "../store/toasts.ts";
 import { noun, plural, tokens } from "../text/format.ts";
 
@@ -9,13 +10,15 @@ interface IconButtonProps {
   label: string;
   onClick: (event: MouseEvent) => void;
   pressed?: boolean;
+  /** What the button shows is shown. */
+  expanded?: boolean;
   disabled?: boolean;
 }
 
 /** A button with an icon. Its label is shown on hover and read by screen readers. */
-export function IconButton({ icon, label, onClick, pressed, disabled }: IconButtonProps) {
+export function IconButton({ icon, label, onClick, pressed, expanded, disabled }: IconButtonProps) {
   return (
-    <button type="button" class="icon-button" aria-label={label} title={label} aria-pressed={pressed} disabled={disabled} onClick={onClick}>
+    <button type="button" class="icon-button" aria-label={label} title={label} aria-pressed={pressed} aria-expanded={expanded} disabled={disabled} onClick={onClick}>
       <Icon name={icon} />
     </button>
   );
@@ -43,27 +46,28 @@ interface DialogProps {
   children: ComponentChildren;
 }
 
-/** A modal dialog. Escape or a click outside closes it. */
-export function Dialog({ title, large = false, onClose, children }: DialogProps) {
-  const element = useRef<HTMLDialogElement>(null);
+/** Closes the open dialog; null for none. */
+let closeOpen: (() => void) | null = null;
+
+/** useOnly closes the dialog that is open when another one opens. */
+function useOnly(onClose: () => void): void {
+  const last = useRef(onClose);
+  last.current = onClose;
   useLayoutEffect(() => {
-    const dialog = element.current;
-    const before = document.activeElement;
-    dialog?.showModal();
+    const close = (): void => last.current();
+    closeOpen?.();
+    closeOpen = close;
     return () => {
-      dialog?.close();
-      if (before instanceof HTMLElement) before.focus();
+      if (closeOpen === close) closeOpen = null;
     };
   }, []);
-  const clickOutside = (event: TargetedMouseEvent<HTMLDialogElement>): void => {
-    if (event.target === event.currentTarget) onClose();
-  };
-  const cancel = (event: Event): void => {
-    event.preventDefault();
-    onClose();
-  };
+}
+
+/** A modal dialog. Escape, a click outside, or another dialog closes it. */
+export function Dialog({ title, large = false, onClose, children }: DialogProps) {
+  useOnly(onClose);
   return (
-    <dialog ref={element} class={large ? "dialog large" : "dialog"} aria-label={title} onClick={clickOutside} onCancel={cancel}>
+    <dialog {...useModal(onClose)} class={large ? "dialog large" : "dialog"} aria-label={title}>
       <div class="dialog-body">
         <header class="dialog-head">
           <h2>{title}</h2>
@@ -104,44 +108,4 @@ export function TokenCount({ n }: { n: number }) {
   return <><Tokens n={n} /> {noun(n, "token")}</>;
 }
 
-interface ConfirmProps {
-  /** The text of the button. */
-  label: string;
-  /** The object of the action, for screen readers. */
-  about?: string;
-  question: string;
-  /** The text of the confirming button. */
-  yes: string;
-  disabled?: boolean;
-  /** What can be chosen with the question. */
-  children?: ComponentChildren;
-  onYes: () => void;
-}
-
-/** A button that asks for confirmation in place before it runs its action. */
-export function Confirm({ label, about, question, yes, disabled = false, children, onYes }: ConfirmProps) {
-  const [asking, setAsking] = useState(false);
-  const button = useRef<HTMLButtonElement>(null);
-  const sure = useRef<HTMLButtonElement>(null);
-  useEffect(() => {
-    if (asking) sure.current?.focus();
-  }, [asking]);
-  const leave = (): void => {
-    setAsking(false);
-    requestAnimationFrame(() => button.current?.focus());
-  };
-  if (!asking) {
-    return (
-      <button ref={button} type="button" class="button small" aria-label={about ? `${label}: ${about}` : undefined} disabled={disabled}
-        onClick={() => setAsking(true)}>{label}</button>
-    );
-  }
-  return (
-    <span class="confirm" role="group" aria-label={question} onKeyDown={(e) => { if (e.key === "Escape") { e.stopPropagation(); leave(); } }}>
-      <span>{question}</span>
-      {children}
-      <button ref={sure} type="button" class="button small primary" disabled={disabled} onClick={() => { leave(); onYes(); }}>{yes}</button>
-      <button type="button" class="button small" onClick={leave}>Cancel</button>
-    </span>
-  );
-}
+export { Confirm } from "./confirm.tsx";

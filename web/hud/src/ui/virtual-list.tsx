@@ -1,5 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useReducer, useRef } from "preact/hooks";
+import { useRoving } from "./roving.ts";
+import { nextStop, onStep } from "./steps.ts";
 
 export interface Row {
   /** Identifies the row in its list, and stays the same when the row changes. */
@@ -11,6 +13,13 @@ const OVERSCAN = 600;
 const MAX_HEIGHTS = 20_000;
 /** Maximum distance from the end, in pixels, that counts as the end. */
 const NEAR = 40;
+/** Pixels above a row to which the list jumps. */
+const HEADROOM = 72;
+
+const always = (): boolean => true;
+
+/** newest returns the newest message among the items of a transcript. */
+const newest = (items: readonly HTMLElement[]): HTMLElement | undefined => items.findLast((e) => e.dataset["message"] !== undefined) ?? items.at(-1);
 
 interface VirtualListProps<R extends Row> {
   rows: readonly R[];
@@ -26,8 +35,12 @@ interface VirtualListProps<R extends Row> {
   onNearTop?: (() => void) | undefined;
   onNearEnd?: (() => void) | undefined;
   onEnd?: ((atEnd: boolean) => void) | undefined;
+  /** The rows to which `step` moves the focus; by default all. */
+  stops?: (row: R) => boolean;
+  /** Is called with the row at the upper edge, when it changes. */
+  onTop?: ((row: R) => void) | undefined;
   class?: string;
-  /** The Tab key focuses the list, so that the arrow keys scroll. For rows without focusable elements. */
+  /** Without focusable elements in its rows, the list can have the focus, so that the arrow keys scroll. */
   focusable?: boolean;
   role?: "log" | "tree" | "list";
   label: string;
@@ -113,7 +126,7 @@ export function VirtualList<R extends Row>(props: VirtualListProps<R>) {
   const { rows, estimate, draw, sticky = false, toEnd = 0, target } = props;
   const scroller = useRef<HTMLDivElement>(null);
   const [, redraw] = useReducer((n: number) => n + 1, 0);
-  const state = useRef({ layout: new Layout(), top: 0, height: 800, pinned: sticky, seen: 0, anchor: "", delta: 0, target: null as object | null, toEnd, jumps: false }).current;
+  const state = useRef({ layout: new Layout(), top: 0, height: 800, pinned: sticky, seen: 0, anchor: "", delta: 0, target: null as object | null, toEnd, jumps: false, shown: "" }).current;
   const observer = useRowObserver(state.layout, redraw);
   state.layout.arrange(rows, estimate);
 
@@ -125,7 +138,7 @@ export function VirtualList<R extends Row>(props: VirtualListProps<R>) {
     state.target = target;
     state.jumps = true;
     state.anchor = target.key;
-    state.delta = -72;
+    state.delta = -HEADROOM;
     state.pinned = false;
     state.top = state.layout.top(state.layout.find(target.key) ?? 0) + state.delta;
   } else if (state.pinned) {
@@ -154,6 +167,23 @@ export function VirtualList<R extends Row>(props: VirtualListProps<R>) {
     if (pending === 0 || state.pinned) return;
     state.top = element.scrollTop; // another redraw can come before the scroll event
     anchor();
+  });
+
+  const first = rows.length === 0 ? 0 : state.layout.at(Math.max(state.top - OVERSCAN, 0));
+  const end = rows.length === 0 ? 0 : state.layout.at(state.top + state.height + OVERSCAN) + 1;
+  const jump = (key: string): void => {
+    state.anchor = key;
+    state.delta = -HEADROOM;
+    state.pinned = false;
+    state.jumps = true;
+    redraw(0);
+  };
+  useListFocus({ scroller, rows, sticky, stops: props.stops ?? always, jump, atEnd: () => state.pinned, atTop: () => state.layout.at(state.top + HEADROOM) });
+  useRoving(scroller, sticky ? { first: newest } : {});
+  const top = rows[state.layout.at(state.top + 1)];
+  useEffect(() => {
+    if (top && top.key !== state.shown) props.onTop?.(top);
+    state.shown = top?.key ?? "";
   });
 
   useEffect(() => {
@@ -189,10 +219,8 @@ export function VirtualList<R extends Row>(props: VirtualListProps<R>) {
     redraw(0);
   };
 
-  const first = rows.length === 0 ? 0 : state.layout.at(Math.max(state.top - OVERSCAN, 0));
-  const end = rows.length === 0 ? 0 : state.layout.at(state.top + state.height + OVERSCAN) + 1;
   return (
-    <div ref={scroller} class={`window ${props.class ?? ""}`} role={props.role} aria-label={props.label} tabIndex={props.focusable ? 0 : -1} onScroll={scrolled}>
+    <div ref={scroller} class={`window ${props.class ?? ""}`} role={props.role} aria-label={props.label} tabIndex={props.focusable ? 0 : -1} data-alone={props.focusable ? "" : undefined} onScroll={scrolled}>
       <div class="window-all" style={{ height: `${state.layout.total}px` }}>
         <div class="window-rows" style={{ transform: `translateY(${state.layout.top(first)}px)` }}>
           {rows.slice(first, end).map((row, i) => (
@@ -204,6 +232,79 @@ export function VirtualList<R extends Row>(props: VirtualListProps<R>) {
       </div>
     </div>
   );
+}
+
+interface ListFocus<R extends Row> {
+  scroller: { current: HTMLElement | null };
+  rows: readonly R[];
+  sticky: boolean;
+  stops: (row: R) => boolean;
+  /** Scrolls to a row. */
+  jump: (key: string) => void;
+  /** The list follows new rows. */
+  atEnd: () => boolean;
+  /** The index of the row at the upper edge. */
+  atTop: () => number;
+}
+
+const focusableIn = (row: Element | null | undefined): HTMLElement | null => row?.querySelector<HTMLElement>("[data-message], a[href], button, [tabindex]") ?? null;
+
+/** useListFocus moves the focus to rows that may not be drawn, and keeps it in the list when its row is no longer drawn. */
+function useListFocus<R extends Row>(list: ListFocus<R>): void {
+  const now = useRef(list);
+  now.current = list;
+  const wanted = useRef("");
+  const held = useRef("");
+  const element = (key: string): Element | null => list.scroller.current?.querySelector(`[data-key="${CSS.escape(key)}"]`) ?? null;
+
+  useEffect(() => {
+    const scroller = list.scroller.current;
+    if (!scroller) return;
+    const hold = (event: FocusEvent): void => {
+      held.current = event.target instanceof Element ? (event.target.closest<HTMLElement>("[data-key]")?.dataset["key"] ?? "") : "";
+    };
+    const leave = (event: FocusEvent): void => {
+      if (event.relatedTarget instanceof Element) held.current = ""; // a row that is no longer drawn loses the focus to nothing
+    };
+    scroller.addEventListener("focusin", hold);
+    scroller.addEventListener("focusout", leave);
+    const end = onStep(scroller, (by) => {
+      const { rows, sticky, stops, atEnd, atTop, jump } = now.current;
+      const focused = element(held.current) ? rows.findIndex((row) => row.key === held.current) : -1;
+      const fresh = focused < 0 && document.activeElement !== scroller && (!sticky || atEnd());
+      const from = focused >= 0 ? focused : fresh ? (sticky ? rows.length : -1) : by > 0 ? atTop() : atTop() + 1;
+      const to = nextStop(rows, from, fresh && sticky ? -1 : fresh ? 1 : by, stops);
+      const key = to === undefined ? undefined : rows[to]?.key;
+      if (key === undefined) return false;
+      const target = focusableIn(element(key));
+      if (target && isInside(target, scroller)) {
+        target.focus({ preventScroll: true });
+        target.scrollIntoView({ block: "nearest" });
+      } else {
+        wanted.current = key;
+        jump(key);
+      }
+      return true;
+    });
+    return () => {
+      end();
+      scroller.removeEventListener("focusin", hold);
+      scroller.removeEventListener("focusout", leave);
+    };
+  }, []);
+
+  useLayoutEffect(() => {
+    if (held.current !== "" && document.activeElement === document.body && !element(held.current)) list.scroller.current?.focus({ preventScroll: true });
+    const target = wanted.current === "" ? null : focusableIn(element(wanted.current));
+    if (!target) return;
+    wanted.current = "";
+    target.focus({ preventScroll: true });
+  });
+}
+
+function isInside(element: Element, around: Element): boolean {
+  const [e, a] = [element.getBoundingClientRect(), around.getBoundingClientRect()];
+  return e.bottom > a.top - 40 && e.top < a.bottom + 40;
 }
 
 /** clamped returns a seen offset, or the present one if the browser moved the element because its content became shorter. */

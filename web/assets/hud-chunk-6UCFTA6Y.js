@@ -1,0 +1,1 @@
+var e=["plain","keyword","string","number","comment","title","attr","added","removed"];export{e as a};

@@ -6,6 +6,7 @@ import (
 
 	"strata/history"
 	"strata/rpc"
+	"strata/server/past"
 	"strata/server/wire"
 	"strata/session"
 	"strata/session/documents"
@@ -88,9 +89,9 @@ func methodTable() map[string]method {
 		"_strata/permissions/revoke":   inSession(revokeRule, nil),
 		"_strata/permissions/keep":     on(keepRule),
 		"_strata/usage/list":           parsed((*wire.UsageParams).Size, listUsage),
-		"_strata/requests/get":         parsed((*wire.RequestParams).Checked, getRequest),
-		"_strata/requests/compare":     on(compareRequests),
 		"_strata/usage/overview":       on(usageOverview),
+		"_strata/requests/get":         parsed((*past.GetParams).Checked, getRequest),
+		"_strata/requests/compare":     on(compareRequests),
 		"_strata/providers/list":       on(listProviders),
 		"_strata/providers/set_key":    on(setKey),
 		"_strata/providers/offer_keys": on(offerKeys),

@@ -5,7 +5,6 @@ import (
 
 	"strata/rpc"
 	"strata/server/past"
-	"strata/server/wire"
 )
 
 func (b *backend) requests() *past.Requests {
@@ -13,11 +12,11 @@ func (b *backend) requests() *past.Requests {
 }
 
 // getRequest returns how the request of a call was laid out.
-func getRequest(p *peer, r *rpc.Request, _ wire.RequestParams, params *wire.RequestParams) {
+func getRequest(p *peer, r *rpc.Request, _ past.GetParams, params *past.GetParams) {
 	r.Go(func(ctx context.Context) (any, error) { return p.requests().Get(ctx, params) })
 }
 
 // compareRequests compares the requests of two calls.
-func compareRequests(p *peer, r *rpc.Request, params wire.CompareParams) {
+func compareRequests(p *peer, r *rpc.Request, params past.CompareParams) {
 	r.Go(func(ctx context.Context) (any, error) { return p.requests().Compare(ctx, &params) })
 }

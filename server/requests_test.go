@@ -9,17 +9,18 @@ import (
 	"strata/historystore"
 	"strata/rpc"
 	"strata/server/compare"
+	"strata/server/past"
 	"strata/server/wire"
 )
 
-func (s *stage) request(params map[string]any) wire.RequestResult {
+func (s *stage) request(params map[string]any) past.GetResult {
 	s.t.Helper()
-	return call[wire.RequestResult](s.testServer, s.editor, "_strata/requests/get", s.sid, params)
+	return call[past.GetResult](s.testServer, s.editor, "_strata/requests/get", s.sid, params)
 }
 
-func (s *stage) compare(params map[string]any) wire.CompareResult {
+func (s *stage) compare(params map[string]any) past.CompareResult {
 	s.t.Helper()
-	return call[wire.CompareResult](s.testServer, s.editor, "_strata/requests/compare", s.sid, params)
+	return call[past.CompareResult](s.testServer, s.editor, "_strata/requests/compare", s.sid, params)
 }
 
 func (s *stage) calls() []wire.Call {
@@ -84,7 +85,7 @@ func TestAComparisonShowsWhereTheCacheEnds(t *testing.T) {
 		if !got.Kept || got.With.ID != calls[1].ID || got.Call.ID != calls[2].ID {
 			t.Fatalf("%+v", got)
 		}
-		if got.Anew.Basis != wire.BasisReported || got.Anew.Tokens != calls[2].Input+calls[2].CacheWrite {
+		if got.Anew.Basis != past.BasisReported || got.Anew.Tokens != calls[2].Input+calls[2].CacheWrite {
 			t.Errorf("%+v of the call %+v", got.Anew, calls[2])
 		}
 		changed := 0
@@ -141,27 +142,27 @@ func TestCallsWithoutAKeptRequest(t *testing.T) {
 	s := newStage(t, "log")
 	s.prompt("one")
 	first := s.calls()[0].ID
-	if got := s.compare(map[string]any{"callId": first}); got.Kept || got.Reason != wire.NotKeptFirst || got.Call.ID != first || got.Comparison != nil {
+	if got := s.compare(map[string]any{"callId": first}); got.Kept || got.Reason != past.NotKeptFirst || got.Call.ID != first || got.Comparison != nil {
 		t.Errorf("%+v", got)
 	}
 	summary := history.Call{ID: "call_summary", Purpose: history.PurposeSummary, Model: "claude/a", At: s.clock.Now()}
 	must(t, s.store.Commit(t.Context(), history.Change{Session: s.sid, Calls: []history.Call{summary}}))
-	for _, got := range []wire.RequestResult{s.request(map[string]any{"callId": summary.ID})} {
-		if got.Kept || got.Reason != wire.NotKeptPurpose || got.Call.ID != summary.ID || got.Request != nil {
+	for _, got := range []past.GetResult{s.request(map[string]any{"callId": summary.ID})} {
+		if got.Kept || got.Reason != past.NotKeptPurpose || got.Call.ID != summary.ID || got.Request != nil {
 			t.Errorf("%+v", got)
 		}
 	}
-	if got := s.request(map[string]any{"messageId": "msg_none"}); got.Kept || got.Reason != wire.NotKept || got.Call != nil {
+	if got := s.request(map[string]any{"messageId": "msg_none"}); got.Kept || got.Reason != past.NotKept || got.Call != nil {
 		t.Errorf("%+v", got)
 	}
 	s.clock.advance(historystore.RequestRetention + time.Hour)
 	if _, err := historystore.RequestsOf(s.store).Purge(t.Context(), s.clock.Now().Add(-historystore.RequestRetention), historystore.MaxRequestBytes); err != nil {
 		t.Fatal(err)
 	}
-	if got := s.request(map[string]any{"callId": first}); got.Kept || got.Reason != wire.NotKeptExpired {
+	if got := s.request(map[string]any{"callId": first}); got.Kept || got.Reason != past.NotKeptExpired {
 		t.Errorf("%+v", got)
 	}
-	if got := s.compare(map[string]any{"callId": first}); got.Kept || got.Reason != wire.NotKeptExpired {
+	if got := s.compare(map[string]any{"callId": first}); got.Kept || got.Reason != past.NotKeptExpired {
 		t.Errorf("%+v", got)
 	}
 	for _, method := range []string{"_strata/requests/get", "_strata/requests/compare"} {

@@ -74,7 +74,7 @@ func pack(form byte, plain []byte) []byte {
 }
 
 var deflaters = sync.Pool{New: func() any {
-	w, _ := flate.NewWriter(nil, flate.DefaultCompression) // this level is valid
+	w, _ := flate.NewWriter(nil, flate.BestSpeed) // this level is valid
 	return w
 }}
 

@@ -51,7 +51,7 @@ var imports = map[string][]string{
 	"server/mcp":            {"session/servers", "history"},
 	"server/slash":          {"session", "session/assembly", "session/choices", "session/commands", "session/compacting", "session/restoring", "session/workspace", "compaction", "filecontext", "history"},
 	"server/transfer":       {"server/wire", "rpc", "session", "session/assembly", "session/choices", "session/compacting", "session/documents", "session/events", "session/fit", "session/profile", "session/workspace", "historystore", "history"},
-	"server/wire":           {"server/compare", "rpc", "session/servers", "session", "session/approval", "session/assembly", "session/choices", "session/clients", "session/commands", "session/compacting", "session/documents", "session/events", "session/fit", "session/following", "session/profile", "session/restoring", "session/toolbox", "session/tools", "session/workspace", "compaction", "llm", "historystore", "history"},
+	"server/wire":           {"rpc", "session/servers", "session", "session/approval", "session/assembly", "session/choices", "session/clients", "session/commands", "session/compacting", "session/documents", "session/events", "session/fit", "session/following", "session/profile", "session/restoring", "session/toolbox", "session/tools", "session/workspace", "compaction", "llm", "historystore", "history"},
 
 	"session/cachetime":   {"session/assembly", "stability", "llm", "history"},
 	"session/metered":     {"session/assembly", "llm", "history"},

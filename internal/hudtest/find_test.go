@@ -38,8 +38,8 @@ func needles(t *testing.T, w *World, e *testclient.Editor) (sid string, matches 
 	return sid, matches
 }
 
-// inView is an expression for the marked match, if it is within the window.
-const inView = `((r) => { const b = r?.getBoundingClientRect(); return b && b.top > 0 && b.bottom < innerHeight && b.width > 0 ? r.toString() : "" })(CSS.highlights.get("found-here")?.values().next().value)`
+// matchInView is an expression for the marked match, if it is within the window.
+const matchInView = `((r) => { const b = r?.getBoundingClientRect(); return b && b.top > 0 && b.bottom < innerHeight && b.width > 0 ? r.toString() : "" })(CSS.highlights.get("found-here")?.values().next().value)`
 
 func (p *Page) chord(key string) { p.Type(key, chromedp.KeyModifiers(chromedp.ModifierCtrl)) }
 
@@ -63,35 +63,35 @@ func TestH19FindInTheSession(t *testing.T) {
 	// The search starts at the first message in view; those above come after the last.
 	p.WaitText(".find-state", "4 of 6")
 	p.WaitText(".thought", "Where is the needle?")
-	p.Wait(inView + ` === "needle"`)
+	p.Wait(matchInView + ` === "needle"`)
 	for n, want := range []string{"5 of 6", "6 of 6", "1 of 6"} {
 		p.Type(kb.Enter)
 		p.WaitText(".find-state", want)
-		p.Wait(inView + ` === "needle"`)
+		p.Wait(matchInView + ` === "needle"`)
 		p.Wait(fmt.Sprintf(`[...CSS.highlights.get("found")].length >= %d`, []int{3, 3, 1}[n]))
 	}
 	p.WaitText(".transcript", "Look for the needle.")
 	p.Type(kb.F3)
 	p.WaitText(".find-state", "2 of 6")
 	p.WaitText(".call-body .result pre", "needle")
-	p.Wait(inView + ` === "needle"`)
+	p.Wait(matchInView + ` === "needle"`)
 	p.Type(kb.Enter)
 	p.WaitText(".find-state", "3 of 6")
-	p.Wait(inView + ` === "NEEDLE"`) // below the shortened part of a result
+	p.Wait(matchInView + ` === "NEEDLE"`) // below the shortened part of a result
 	p.shift(kb.Enter)
 	p.WaitText(".find-state", "2 of 6")
 	p.shift(kb.F3)
 	p.WaitText(".find-state", "1 of 6")
 	p.shift(kb.Enter)
 	p.WaitText(".find-state", "6 of 6")
-	p.Wait(inView + ` === "needle"`)
+	p.Wait(matchInView + ` === "needle"`)
 
 	p.Type("ss")
 	p.WaitText(".find-state", "No matches")
 	p.Equals(`[...CSS.highlights.get("found")].length`, 0)
 	p.input("#find", "WORD0250")
 	p.WaitText(".find-state", "1 of 1")
-	p.Wait(inView + ` === "word0250"`)
+	p.Wait(matchInView + ` === "word0250"`)
 	if n := elements(p); n > maxElements {
 		t.Errorf("the page has %d elements", n)
 	}
@@ -162,7 +162,7 @@ func TestH19FindUnfoldsStepsAndHiddenMessages(t *testing.T) {
 	p.Type("needle")
 	for n, want := range []string{"A cleared needle", "the needle in a file"} {
 		p.WaitText(".find-state", fmt.Sprintf("%d of 2", n+1))
-		p.Wait(inView + ` === "needle"`)
+		p.Wait(matchInView + ` === "needle"`)
 		p.Wait(`CSS.highlights.get("found-here").values().next().value.startContainer.data.includes(` + quote(want) + `)`)
 		p.Type(kb.Enter)
 	}
@@ -193,7 +193,7 @@ func TestH19FindInALongSession(t *testing.T) {
 			p.Type(kb.Enter)
 		}
 		p.WaitText(".find-state", step.state)
-		p.Wait(inView + ` === " of many"`)
+		p.Wait(matchInView + ` === " of many"`)
 		p.Wait(`CSS.highlights.get("found-here").values().next().value.startContainer.data.includes(` + quote(step.word) + `)`)
 		if n := elements(p); n > maxElements {
 			t.Errorf("the page has %d elements", n)

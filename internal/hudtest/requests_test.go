@@ -181,3 +181,59 @@ func TestRequestsFitASmallScreen(t *testing.T) {
 	p.Run(chromedp.EmulateViewport(1440, 900))
 	p.Wait(`[...document.querySelectorAll(".compared-list .is-same")].every((row) => [...row.children].filter((e) => e.offsetWidth > 0).length === 2)`)
 }
+
+func TestAxeFindsNoViolationInARequest(t *testing.T) {
+	t.Parallel()
+	w := newPricedWorld(t, "stability: {layout: ripple}\n")
+	e := w.Editor(t)
+	sid, calls := editedSession(t, w, e)
+	p := Open(t, w.Server)
+	Eval[int](p, axeScript(t)+"; 1")
+	for _, width := range []int64{390, 900, 1440, 1920} {
+		p.Run(chromedp.EmulateViewport(width, 900))
+		for _, of := range []string{calls[2], calls[0], "msg_none"} {
+			p.request(sid, of)
+			for theme, rules := range axeRules {
+				p.scheme(theme)
+				for _, found := range Eval[[]string](p, fmt.Sprintf(violations, rules)) {
+					t.Errorf("%s at %d pixels, %s: %s", of, width, theme, found)
+				}
+			}
+		}
+	}
+}
+
+// Thousands of items are a list of which only the visible ones are drawn.
+func TestARequestOfThousandsOfItems(t *testing.T) {
+	t.Parallel()
+	w := newPricedWorld(t)
+	e := w.Editor(t)
+	sid := e.NewSession(w.Home.Project)
+	const many = 2000
+	for range many / 500 {
+		var messages []any
+		for i := range 250 {
+			messages = append(messages, map[string]any{"role": "user", "content": fmt.Sprint("Question ", i)}, map[string]any{"role": "assistant", "content": fmt.Sprint("Answer ", i)})
+		}
+		ask[any](t, e, "_strata/history/append", sid, map[string]any{"messages": messages})
+	}
+	prompt(t, e, sid, "And now?")
+	prompt(t, e, sid, "And then?")
+	usage := ask[struct{ Calls []struct{ CallID string } }](t, e, "_strata/usage/list", sid, nil)
+	last := usage.Calls[len(usage.Calls)-1].CallID
+	want := ask[comparison](t, e, "_strata/requests/compare", sid, map[string]any{"callId": last})
+	if want.Prefix.Items < many {
+		t.Fatalf("%d items are the same", want.Prefix.Items)
+	}
+	p := Open(t, w.Server)
+	p.Run(chromedp.EmulateViewport(1440, 900))
+	p.request(sid, last)
+	p.Equals(data("[data-prefix]", "prefix", "tokens"), []string{fmt.Sprint(want.Prefix.Items, want.Prefix.Tokens)})
+	p.Click("[data-prefix] button")
+	p.Wait(`document.querySelectorAll(".compared-list [data-item]").length > 10`)
+	if n := Eval[int](p, `document.querySelectorAll(".compared-list [data-item]").length`); n > 100 {
+		t.Errorf("%d items are drawn", n)
+	}
+	Eval[int](p, `document.querySelector(".compared-list").scrollTop = 1e9`)
+	p.Wait(fmt.Sprintf(`document.querySelector(".compared-list [data-index='%d']")`, want.Rows[len(want.Rows)-1].After.Index))
+}

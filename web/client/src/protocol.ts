@@ -1600,6 +1600,11 @@ export interface Methods {
     result: { /** Oldest first. */ calls: Call[]; totals: UsageTotals; nextCursor?: string };
   };
 
+  /** The last calendar days, including today. */
+  '_strata/usage/overview': {
+    params: { /** 1 to 366; default 30. */ days?: number; /** IANA name; default: the server's zone. */ timeZone?: string };
+    result: Overview;
+  };
   /** How the request of a call was laid out. `messageId`, of the reply, selects the call instead of `callId`. */
   '_strata/requests/get': {
     params: OfSession & ({ callId: string } | { messageId: string });
@@ -1609,12 +1614,6 @@ export interface Methods {
   '_strata/requests/compare': {
     params: OfSession & { callId: string; with?: string };
     result: RequestComparison | { kept: false; reason: NotKept; call: RequestCall; with?: RequestCall };
-  };
-
-  /** The last calendar days, including today. */
-  '_strata/usage/overview': {
-    params: { /** 1 to 366; default 30. */ days?: number; /** IANA name; default: the server's zone. */ timeZone?: string };
-    result: Overview;
   };
 
   '_strata/providers/list': { params: Empty; result: { providers: Provider[] } };

@@ -66,7 +66,7 @@ function widthOf(name: string, pane: typeof sidebar): Record<string, string> {
 function SkipToPrompt() {
   const wide = useMedia(WIDE);
   const here = route.value;
-  if (here.page !== "session" || current.value?.phase.value !== "ready" || (!wide && panels.some((p) => p.id === here.tab))) return null;
+  if (here.page !== "session" || current.value?.phase.value !== "ready" || here.tab === REQUESTS || (!wide && panels.some((p) => p.id === here.tab))) return null;
   return <Skip to="prompt" label="Skip to prompt" />;
 }
 

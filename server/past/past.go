@@ -22,7 +22,7 @@ type Requests struct {
 }
 
 // Get returns how the request of a call was laid out.
-func (r *Requests) Get(ctx context.Context, params *wire.RequestParams) (any, error) {
+func (r *Requests) Get(ctx context.Context, params *GetParams) (any, error) {
 	if params.MessageID == "" {
 		k, err := r.of(ctx, params.SessionID, params.CallID)
 		if err != nil {
@@ -37,7 +37,7 @@ func (r *Requests) Get(ctx context.Context, params *wire.RequestParams) (any, er
 	if _, err := r.Store.Session(ctx, params.SessionID); err != nil {
 		return nil, wire.SessionError(params.SessionID, err)
 	}
-	return wire.RequestResult{Reason: wire.NotKept}, nil
+	return GetResult{Reason: NotKept}, nil
 }
 
 // of returns a call of a session, with its request if that is kept.
@@ -52,41 +52,41 @@ func (r *Requests) of(ctx context.Context, session, call string) (historystore.K
 	return k, err
 }
 
-func (r *Requests) result(k *historystore.KeptRequest) wire.RequestResult {
-	result := wire.RequestResult{Call: wire.NewRequestCall(&k.Call)}
+func (r *Requests) result(k *historystore.KeptRequest) GetResult {
+	result := GetResult{Call: newCall(&k.Call)}
 	if k.Request == nil {
 		result.Reason = r.missing(k)
 		return result
 	}
-	result.Kept, result.Request = true, wire.NewSentRequest(k.Request)
+	result.Kept, result.Request = true, newSent(k.Request)
 	return result
 }
 
 // missing returns why the request of a call is not kept.
 func (r *Requests) missing(k *historystore.KeptRequest) string {
-	return wire.WhyNotKept(k, r.Now(), r.Age)
+	return whyNotKept(k, r.Now(), r.Age)
 }
 
 // Compare compares the requests of two calls.
-func (r *Requests) Compare(ctx context.Context, params *wire.CompareParams) (any, error) {
+func (r *Requests) Compare(ctx context.Context, params *CompareParams) (any, error) {
 	later, err := r.of(ctx, params.SessionID, params.CallID)
 	if err != nil {
 		return nil, err
 	}
-	result := wire.CompareResult{Call: wire.NewRequestCall(&later.Call)}
+	result := CompareResult{Call: newCall(&later.Call)}
 	if later.Request == nil {
 		result.Reason = r.missing(&later)
 		return result, nil
 	}
 	earlier, err := r.before(ctx, params)
 	if errors.Is(err, history.ErrNotFound) {
-		result.Reason = wire.NotKeptFirst
+		result.Reason = NotKeptFirst
 		return result, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	result.With = wire.NewRequestCall(&earlier.Call)
+	result.With = newCall(&earlier.Call)
 	if earlier.Request == nil {
 		result.Reason = r.missing(&earlier)
 		return result, nil
@@ -97,12 +97,12 @@ func (r *Requests) Compare(ctx context.Context, params *wire.CompareParams) (any
 	}
 	compared := compare.Requests(earlier.Request, later.Request, edits)
 	model, _ := r.Model(later.Call.Model)
-	result.Kept, result.Comparison, result.Anew = true, &compared, wire.NewAnew(&later.Call, &model, compared.After)
+	result.Kept, result.Comparison, result.Anew = true, &compared, newAnew(&later.Call, &model, compared.After)
 	return result, nil
 }
 
 // before returns the call with which one is compared.
-func (r *Requests) before(ctx context.Context, params *wire.CompareParams) (historystore.KeptRequest, error) {
+func (r *Requests) before(ctx context.Context, params *CompareParams) (historystore.KeptRequest, error) {
 	if params.With != "" {
 		return r.of(ctx, params.SessionID, params.With)
 	}

@@ -1,4 +1,4 @@
-package wire
+package past
 
 import (
 	"math"
@@ -21,7 +21,7 @@ func TestTheCostOfReadingAnew(t *testing.T) {
 		{"counted", history.Call{Estimated: true}, llm.Model{Price: llm.Price{Input: 3, CacheRead: 1}}, Anew{500, 500 * 2 / 1e6, BasisCounted}},
 		{"no price", history.Call{Usage: history.Usage{Input: 7}}, llm.Model{}, Anew{7, 0, BasisReported}},
 	} {
-		got := NewAnew(&test.call, &test.model, 500)
+		got := newAnew(&test.call, &test.model, 500)
 		if got.Tokens != test.want.Tokens || got.Basis != test.want.Basis || math.Abs(got.Cost-test.want.Cost) > 1e-12 {
 			t.Errorf("%s: got %+v, want %+v", test.name, *got, test.want)
 		}

@@ -1,4 +1,4 @@
-package wire
+package past
 
 import (
 	"time"
@@ -7,26 +7,27 @@ import (
 	"strata/historystore"
 	"strata/llm"
 	"strata/server/compare"
+	"strata/server/wire"
 )
 
-// RequestParams are the parameters of _strata/requests/get: a call, by its id or by the message that is its reply.
-type RequestParams struct {
-	SessionParams
+// GetParams are the parameters of _strata/requests/get: a call, by its id or by the message that is its reply.
+type GetParams struct {
+	wire.SessionParams
 	CallID    string `json:"callId"`
 	MessageID string `json:"messageId"`
 }
 
 // Checked returns the parameters if they name one call.
-func (p *RequestParams) Checked() (*RequestParams, error) {
+func (p *GetParams) Checked() (*GetParams, error) {
 	if (p.CallID == "") == (p.MessageID == "") {
-		return nil, InvalidParams("params: exactly one of callId and messageId is required")
+		return nil, wire.InvalidParams("params: exactly one of callId and messageId is required")
 	}
 	return p, nil
 }
 
 // CompareParams are the parameters of _strata/requests/compare.
 type CompareParams struct {
-	SessionParams
+	wire.SessionParams
 	CallID string `json:"callId" need:"content"`
 	With   string `json:"with"` // default: the newest call of the same purpose before that has a kept request
 }
@@ -40,16 +41,16 @@ const (
 	NotKeptFirst   = "first"       // there is no earlier request to compare with
 )
 
-// RequestResult is the result of _strata/requests/get.
-type RequestResult struct {
+// GetResult is the result of _strata/requests/get.
+type GetResult struct {
 	Kept    bool         `json:"kept"`
 	Reason  string       `json:"reason,omitempty"` // why it is not kept
-	Call    *RequestCall `json:"call,omitempty"`
+	Call    *Call        `json:"call,omitempty"`
 	Request *SentRequest `json:"request,omitempty"`
 }
 
-// RequestCall is the call that sent a request.
-type RequestCall struct {
+// Call is the call that sent a request.
+type Call struct {
 	ID      string `json:"callId"`
 	TurnID  string `json:"turnId,omitempty"`
 	Step    int    `json:"step,omitempty"`
@@ -63,10 +64,10 @@ type RequestCall struct {
 	At        time.Time          `json:"at"`
 }
 
-// NewRequestCall returns a call of the usage log.
-func NewRequestCall(c *history.Call) *RequestCall {
+// newCall returns a call of the usage log.
+func newCall(c *history.Call) *Call {
 	status, _ := c.Ended()
-	return &RequestCall{
+	return &Call{
 		ID: c.ID, TurnID: c.Turn, Step: c.Step, Purpose: c.Purpose, Model: c.Model, Usage: c.Usage, Cost: c.Cost, Estimated: c.Estimated,
 		Status: status, Expected: c.Expected, At: c.At,
 	}
@@ -95,8 +96,8 @@ type Shortened struct {
 	Reason string `json:"reason"`
 }
 
-// NewSentRequest returns a kept request.
-func NewSentRequest(r *history.Request) *SentRequest {
+// newSent returns a kept request.
+func newSent(r *history.Request) *SentRequest {
 	omitted := make(map[string]*history.RequestOmission, len(r.Omitted))
 	for i := range r.Omitted {
 		omitted[r.Omitted[i].Key] = &r.Omitted[i]
@@ -116,11 +117,11 @@ func NewSentRequest(r *history.Request) *SentRequest {
 
 // CompareResult is the result of _strata/requests/compare.
 type CompareResult struct {
-	Kept   bool         `json:"kept"`
-	Reason string       `json:"reason,omitempty"` // why a request is not kept
-	Call   *RequestCall `json:"call,omitempty"`
-	With   *RequestCall `json:"with,omitempty"` // the earlier one
-	Anew   *Anew        `json:"anew,omitempty"`
+	Kept   bool   `json:"kept"`
+	Reason string `json:"reason,omitempty"` // why a request is not kept
+	Call   *Call  `json:"call,omitempty"`
+	With   *Call  `json:"with,omitempty"` // the earlier one
+	Anew   *Anew  `json:"anew,omitempty"`
 
 	*compare.Comparison
 }
@@ -138,8 +139,8 @@ type Anew struct {
 	Basis  string  `json:"basis"`
 }
 
-// NewAnew returns what the provider of a call read anew. after are the counted tokens after those that are the same.
-func NewAnew(c *history.Call, m *llm.Model, after int) *Anew {
+// newAnew returns what the provider of a call read anew. after are the counted tokens after those that are the same.
+func newAnew(c *history.Call, m *llm.Model, after int) *Anew {
 	const million = 1e6
 	more := func(price float64) float64 { return max(price-m.Price.CacheRead, 0) / million }
 	written := m.Price.CacheWrite
@@ -159,8 +160,8 @@ func NewAnew(c *history.Call, m *llm.Model, after int) *Anew {
 	return &Anew{Tokens: after, Cost: float64(after) * more(price), Basis: BasisCounted}
 }
 
-// WhyNotKept returns why the request of a call is not kept. age is how long requests are kept.
-func WhyNotKept(k *historystore.KeptRequest, now time.Time, age time.Duration) string {
+// whyNotKept returns why the request of a call is not kept. age is how long requests are kept.
+func whyNotKept(k *historystore.KeptRequest, now time.Time, age time.Duration) string {
 	switch {
 	case k.Call.Purpose == history.PurposeSummary || k.Call.Purpose == history.PurposeDetection:
 		return NotKeptPurpose

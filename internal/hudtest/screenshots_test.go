@@ -67,6 +67,7 @@ func TestScreenshots(t *testing.T) {
 	p.Wait(`document.querySelector(".line") && (document.activeElement.blur(), true)`)
 	p.shoot(s, "overview", func() {
 		Eval[string](p, `location.hash = "#/"`)
+		p.Click(".switch [data-days='1']") // without dates
 		p.WaitText("main", "Most expensive sessions")
 	})
 	for tab, shown := range map[string]string{

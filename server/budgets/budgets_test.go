@@ -194,6 +194,7 @@ func TestRunLooksAfterChanges(t *testing.T) {
 				l.Changed()
 			}
 			time.Sleep(time.Second)
+			synctest.Wait()
 		}
 		if !slices.Equal(b.events, []string{Near, Over}) || failures == 0 {
 			t.Errorf("events %q, %d failures", b.events, failures)

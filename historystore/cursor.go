@@ -20,6 +20,7 @@ const (
 	newestCalls byte = 'n'
 	hitList     byte = 'h'
 	foundList   byte = 'f'
+	deletedList byte = 'd'
 )
 
 func (c cursor) encode() string {

@@ -47,7 +47,7 @@ func TestSessionsInPages(t *testing.T) {
 	slices.Reverse(want)
 	equal(t, "all", sessionPages(t, s, SessionQuery{Limit: 5}), want)
 	equal(t, "of a folder", sessionPages(t, s, SessionQuery{Folders: []string{"/elsewhere"}, Limit: 1}), []string{"sess_08", "sess_04", "sess_00"})
-	equal(t, "deleted", sessionPages(t, s, SessionQuery{Deleted: true}), []string(nil))
+	equal(t, "deleted", deletedPages(t, s, 0), []string(nil))
 	_, _, err := s.Sessions(ctx, SessionQuery{Cursor: "!"})
 	wantError(t, err, ErrCursor)
 }

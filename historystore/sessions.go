@@ -16,11 +16,10 @@ type SessionQuery struct {
 	Folders []string // only sessions of these folders; nil: all
 	Cursor  string   // returned with the previous page; empty: the first page
 	Limit   int      // default 50, at most 500
-	Deleted bool     // list deleted sessions, which can be undeleted, instead of the others
 }
 
 // Sessions returns a page of sessions, the last updated first, and the cursor of the next page, empty after the last.
-// It skips hidden sessions. A bad cursor is ErrCursor.
+// It skips hidden and deleted sessions. A bad cursor is ErrCursor.
 func (s *Store) Sessions(ctx context.Context, q SessionQuery) (list []history.Session, next string, err error) {
 	limit := pageLimit(q.Limit)
 	from, err := decodeCursor(q.Cursor, cursor{list: sessionList, n: math.MaxInt64})
@@ -38,7 +37,7 @@ func (s *Store) Sessions(ctx context.Context, q SessionQuery) (list []history.Se
 }
 
 func (s *Store) selectSessions(ctx context.Context, tx *sql.Tx, q SessionQuery, from cursor, n int) ([]history.Session, error) {
-	where, args := "", []any{q.Deleted, from.n, from.id}
+	where, args := "", []any{from.n, from.id}
 	if q.Folders != nil {
 		list, err := asJSON(q.Folders)
 		if err != nil {
@@ -47,7 +46,7 @@ func (s *Store) selectSessions(ctx context.Context, tx *sql.Tx, q SessionQuery, 
 		where, args = "AND cwd IN (SELECT value FROM json_each(?))", append(args, list)
 	}
 	return collect(ctx, tx, s.scanSession, "SELECT "+sessionColumns+` FROM session
-		WHERE hidden = 0 AND (deleted_at IS NOT NULL) = ? AND (updated_at, id) < (?, ?) `+where+`
+		WHERE hidden = 0 AND deleted_at IS NULL AND (updated_at, id) < (?, ?) `+where+`
 		ORDER BY updated_at DESC, id DESC LIMIT ?`, append(args, n)...)
 }
 

@@ -15,6 +15,7 @@ import (
 	"strata/historystore"
 	"strata/rpc"
 	"strata/server/access"
+	"strata/server/bin"
 	"strata/server/budgets"
 	"strata/server/slash"
 	"strata/server/transfer"
@@ -39,6 +40,7 @@ type backend struct {
 	importer *transfer.Importer
 	monitors *monitors
 	budgets  *budgets.Ledger
+	bin      *bin.Bin
 	clients  *connections
 	pool     *compaction.Pool
 	outlines *outlines.Services // nil: turned off
@@ -68,6 +70,7 @@ func newBackend(store *historystore.Store, opt Options) (*backend, error) {
 	}
 	b.monitors = newMonitors(b)
 	b.budgets = newLedger(b)
+	b.bin = bin.New(bin.Options{Store: historystore.NewBin(store), Retention: opt.Retention, Entry: b.monitors.entry, Purged: b.monitors.purged})
 	if opt.Sessions.Files.Guard, err = newGuard(opt, store.Files()); err != nil {
 		return nil, err
 	}

@@ -21,7 +21,7 @@ func serverInfo(p *peer, r *rpc.Request, _ struct{}) {
 		return wire.ServerInfo{
 			Version: p.Version, Go: runtime.Version(), StartedAt: p.started.UTC(),
 			Address: wire.Address{WebSocket: p.endpoint.socket(), ServerFile: p.ServerFile, TokenFile: p.TokenFile},
-			LogFile: p.LogFile,
+			LogFile: p.LogFile, Executable: p.Executable,
 			Database: wire.Database{
 				Path: stats.Path, Bytes: stats.Bytes, WALBytes: stats.WALBytes, Sessions: stats.Sessions, Messages: stats.Messages,
 			},

@@ -163,6 +163,9 @@ func (h *monitors) renamed(record history.Session) {
 // deleted reports a session that is no longer in the list.
 func (h *monitors) deleted(id string) { h.send(wire.ServerEvent{Type: "deleted", ID: id}) }
 
+// purged reports a deleted session that can no longer be undeleted.
+func (h *monitors) purged(id string) { h.send(wire.ServerEvent{Type: "purged", ID: id}) }
+
 // doing reports what a loaded session does.
 func (h *monitors) doing(id string, doing following.Doing) {
 	h.mu.Lock()

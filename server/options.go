@@ -39,6 +39,7 @@ type Options struct {
 	Hosts      []string // additional allowed Host values
 	ServerFile string   // path of the file by which editors find the server; default: none
 
+	Executable  string   // path of the program, reported to clients; empty if unknown
 	StateDir    string   // the server's own folder, in which no session may work
 	LogFile     string   // path, reported to clients; empty if there is none
 	Roots       []string // folders in which sessions may work; default: any

@@ -157,7 +157,6 @@ func TestABudgetWarnsInItsFolder(t *testing.T) {
 	}
 }
 
-
 // told holds when an event of the server of a type was received.
 func told(kind string) testclient.Condition {
 	return testclient.Condition{Name: "an event " + kind, Met: func(fs testclient.Frames) bool {

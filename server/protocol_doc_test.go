@@ -609,6 +609,7 @@ func exampleModels(ts *testServer, opt *Options, shortest int) {
 		ts.t.Fatal(err)
 	}
 	ts.t.Cleanup(func() { client.Close() })
+	opt.Executable = "/usr/local/bin/strata"
 	opt.Version, opt.FrameBytes, opt.Requests = "0.1.0", 16<<20, 64
 	all := newModels(client)
 	all.catalogue, all.providers, all.setKey = exampleCatalogue(), exampleProviders(), func(string, string) error { return nil }
@@ -636,9 +637,9 @@ func exampleCatalogue() []wire.Model {
 	return []wire.Model{
 		{
 			Name: exampleModel, Title: "Claude Sonnet 4.5", Window: 200_000, MaxOutput: 64_000, Vision: true, Known: true,
-			Thought: []string{"off", "low", "medium", "high"},
+			Thought: []string{"off", "low", "medium", "high"}, Price: &wire.Price{Input: 3, Output: 15, CacheRead: 0.3, CacheWrite: 3.75},
 		},
-		{Name: "offline/digest", Title: "Offline digest (no model)", Window: 128_000, MaxOutput: 4096, Thought: []string{}, Known: true},
+		{Name: "offline/digest", Title: "Offline digest (no model)", Window: 128_000, MaxOutput: 4096, Thought: []string{}, Known: true, Price: new(wire.Price)},
 	}
 }
 

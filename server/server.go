@@ -143,6 +143,8 @@ func (s *Server) keepHouse(ctx context.Context) {
 		}
 		select {
 		case <-tick.C:
+		case <-s.bin.Due():
+			nextPurge = s.now()
 		case <-ctx.Done():
 			return
 		}

@@ -511,23 +511,26 @@ func TestATurnThatRepeatsItselfEnds(t *testing.T) {
 	a.talk("go on")
 }
 
-// A server that ended between two steps left calls without results, or a part of a message: loading settles them.
+// A server that ended between two steps left calls without results, or a part of a message: loading settles them. A call of the
+// model that it was waiting for is in the usage log, with an estimate.
 func TestAnInterruptedStepIsSettled(t *testing.T) {
 	for name, tt := range map[string]struct {
 		stored   []history.Message
 		partials []history.Partial
 		want     []string
+		lost     int // step of the call of the model; 0: none was made
 	}{
+		"no part of the first step": {nil, nil, []string{"user go"}, 1},
 		"a call without a result": {
 			[]history.Message{{Role: history.RoleAssistant, Blocks: callsOf(1, `search{}`, `search{}`)}}, nil,
 			[]string{"user go", "assistant call search call search",
-				"tool result of tc_1 (" + tools.Lost.String() + ") result of tc_2 (" + tools.Lost.String() + ")"},
+				"tool result of tc_1 (" + tools.Lost.String() + ") result of tc_2 (" + tools.Lost.String() + ")"}, 0,
 		},
 		"a part of the next step": {
 			[]history.Message{{Role: history.RoleAssistant, Blocks: callsOf(1, `search{}`)},
 				{Role: history.RoleTool, Blocks: []history.Block{{Type: history.BlockToolResult, CallID: "tc_1"}}}},
 			[]history.Partial{{Turn: "turn_1", Message: "msg_next", Kind: history.BlockText, Text: "So "}},
-			[]string{"user go", "assistant call search", "tool result of tc_1", "assistant So  interrupted"},
+			[]string{"user go", "assistant call search", "tool result of tc_1", "assistant So  interrupted"}, 2,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -537,8 +540,37 @@ func TestAnInterruptedStepIsSettled(t *testing.T) {
 			again.Session = closedLater(t, Open(a.deps, a.ID(), nil))
 			again.told()
 			again.wantTranscript(tt.want...)
+			again.wantLost(tt.lost, len(tt.partials) > 0)
 			again.talk("go on")
 		})
+	}
+}
+
+// wantLost fails unless the end of the interrupted turn has a call of a step, none for 0, with a reply as far as it arrived.
+func (a *acted) wantLost(step int, arrived bool) {
+	a.t.Helper()
+	a.store.mu.Lock()
+	defer a.store.mu.Unlock()
+	i := slices.IndexFunc(a.store.changes, func(c history.Change) bool { return c.End != nil && c.End.ID == "turn_1" })
+	if i < 0 {
+		a.t.Fatal("the turn has no end")
+	}
+	end := a.store.changes[i]
+	if step == 0 {
+		if len(end.Calls) > 0 || end.End.Usage != (history.Usage{}) {
+			a.t.Errorf("%+v of %+v", end.Calls, end.End)
+		}
+		return
+	}
+	if len(end.Calls) != 1 {
+		a.t.Fatalf("%d calls", len(end.Calls))
+	}
+	c := end.Calls[0]
+	if c.Step != step || c.Status != history.CallStopped || !c.Estimated || c.Failure == nil || c.Usage.Input == 0 || (c.Usage.Output > 0) != arrived || c.Usage != end.End.Usage {
+		a.t.Errorf("%+v of %+v", c, end.End)
+	}
+	if totals := a.context.Totals(); totals.Calls == 0 || totals.Usage.Input < c.Usage.Input {
+		a.t.Errorf("totals %+v", totals)
 	}
 }
 
@@ -626,7 +658,7 @@ func (a *acted) diesWith(partials []history.Partial, stored ...history.Message) 
 	loaded := history.Loaded{Session: a.choices.Record, Partials: partials,
 		Unfinished: &history.Turn{ID: "turn_1", UserID: "msg_user", ReplyID: "msg_reply", Status: history.TurnRunning, StartedAt: time.Now()}}
 	for i, m := range messages {
-		m.ID, m.Seq, m.Turn, m.Status = fmt.Sprint("msg_", i), int64(i+1), "turn_1", history.StatusComplete
+		m.ID, m.Seq, m.Turn, m.Status, m.Tokens = fmt.Sprint("msg_", i), int64(i+1), "turn_1", history.StatusComplete, 5
 		a.store.messages[m.Seq] = m
 		loaded.Heads = append(loaded.Heads, m.Head(10))
 	}

@@ -121,7 +121,7 @@ func filesOf(t *testing.T, patterns []string) []string {
 }
 
 // maxFirstLoad is how many bytes the page may transfer before it is complete, compressed.
-const maxFirstLoad = 140 << 10
+const maxFirstLoad = 140_000
 
 func TestFirstLoadIsSmall(t *testing.T) {
 	h := Assets()

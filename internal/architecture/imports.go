@@ -9,7 +9,7 @@ import (
 // imports lists for each package, including its subfolders without their own rows, which others of this module it may
 // import. The order is that of the architecture: packages may only import those below them.
 var imports = map[string][]string{
-	"server":       {"session/cachetime", "server/access", "server/past", "server/editor", "server/mcp", "session/servers", "server/wire", "server/transfer", "server/overview", "server/budgets", "server/slash", "rpc", "session", "session/assembly", "session/choices", "session/clients", "session/commands", "session/compacting", "session/documents", "session/events", "session/fit", "session/following", "session/outlines", "session/permissions", "session/profile", "session/restoring", "session/toolbox", "session/workspace", "compaction", "historystore", "historystore/spending", "history", "web"},
+	"server":       {"session/cachetime", "server/access", "server/bin", "server/past", "server/editor", "server/mcp", "session/servers", "server/wire", "server/transfer", "server/overview", "server/budgets", "server/slash", "rpc", "session", "session/assembly", "session/choices", "session/clients", "session/commands", "session/compacting", "session/documents", "session/events", "session/fit", "session/following", "session/outlines", "session/permissions", "session/profile", "session/restoring", "session/toolbox", "session/workspace", "compaction", "historystore", "historystore/spending", "history", "web"},
 	"session":      {"session/servers", "session/metered", "session/shell", "session/frontends", "session/record", "session/shelf", "session/following", "session/accounts", "session/requests", "session/calls", "session/filechanges", "session/current", "session/toolbox", "session/tools", "session/permissions", "session/approval", "session/asking", "session/reads", "session/choices", "session/compacting", "session/assembly", "session/loop", "session/documents", "session/workspace", "session/outlines", "session/fit", "session/clients", "session/content", "session/events", "session/mailbox", "session/profile", "session/restoring", "session/saving", "filecontext", "stability", "compaction", "tokens", "llm", "history"},
 	"compaction":   {"tokens", "history"},
 	"filecontext":  {"filecontext/outline", "tokens"},
@@ -45,6 +45,7 @@ var imports = map[string][]string{
 	"server/past":           {"server/compare", "server/wire", "llm", "historystore", "history"},
 	"server/budgets":        {"server/overview", "server/wire", "historystore/spending"},
 	"server/overview":       {"server/wire", "historystore/spending", "history"},
+	"server/bin":            {"server/wire", "historystore", "history"},
 	"server/editor":         {"server/wire", "rpc", "session/clients"},
 	"server/mcp":            {"session/servers", "history"},
 	"server/slash":          {"session", "session/assembly", "session/choices", "session/commands", "session/compacting", "session/restoring", "session/workspace", "compaction", "filecontext", "history"},

@@ -16,13 +16,14 @@ import (
 type Folders struct {
 	own   string   // resolved; empty for none
 	roots []string // resolved; none: any folder
-	looks *lookups
+	looks *looks[place]
+	lists *looks[listing]
 }
 
 // NewFolders returns the rule for a server whose own folder is own (empty for none), and the configured roots.
 // It resolves both; a folder that does not exist is an error.
 func NewFolders(own string, roots []string) (*Folders, error) {
-	f := &Folders{looks: newLookups(realDisk{}, folderTime)}
+	f := &Folders{looks: newLookups(realDisk{}, folderTime), lists: newListings(listFolder, folderTime)}
 	existing := func(dir string) (string, error) {
 		if _, err := os.Stat(dir); err != nil {
 			return "", err
@@ -55,10 +56,10 @@ func (f *Folders) Check(dir string) (string, error) {
 	switch {
 	case !look.wait(context.Background()):
 		return "", errNoResponse
-	case look.missing:
+	case look.found.missing:
 		return "", errors.New("is not an existing folder")
 	}
-	return filepath.Clean(dir), f.forbidden(look.real)
+	return filepath.Clean(dir), f.forbidden(look.found.real)
 }
 
 var errNoResponse = errors.New("does not respond")
@@ -71,10 +72,10 @@ func (f *Folders) Allowed(ctx context.Context, dir string) error {
 	look := f.looks.start(dir)
 	err := errNoResponse
 	if look.wait(ctx) {
-		if look.missing {
+		if look.found.missing {
 			return nil // nothing can be read there
 		}
-		err = f.forbidden(look.real)
+		err = f.forbidden(look.found.real)
 	}
 	if err != nil {
 		return fmt.Errorf("%s %w", dir, err)
@@ -87,7 +88,7 @@ func (f *Folders) Allowed(ctx context.Context, dir string) error {
 // the cleaned path.
 func (f *Folders) Resolve(dir string) (real string, missing bool) {
 	if look := f.looks.start(dir); look.wait(context.Background()) {
-		return look.real, look.missing
+		return look.found.real, look.found.missing
 	}
 	return filepath.Clean(dir), false
 }
@@ -95,7 +96,7 @@ func (f *Folders) Resolve(dir string) (real string, missing bool) {
 // Known is Resolve by the last look at the folder: it does not wait.
 func (f *Folders) Known(dir string) (real string, missing bool) {
 	if look := f.looks.last(dir); look != nil {
-		return look.real, look.missing
+		return look.found.real, look.found.missing
 	}
 	return filepath.Clean(dir), false
 }
@@ -133,7 +134,7 @@ const lookedAt = 64
 // Look makes Known up to date for the given paths.
 func (f *Folders) Look(paths []string) {
 	for some := range slices.Chunk(paths, lookedAt) {
-		looks := make([]*lookup, len(some))
+		looks := make([]*look[place], len(some))
 		for i, path := range some {
 			looks[i] = f.looks.start(path)
 		}

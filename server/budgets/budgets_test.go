@@ -73,16 +73,16 @@ func (b *books) look(t *testing.T, l *Ledger) {
 
 func TestABudgetCountsItsFolderAndItsPeriod(t *testing.T) {
 	b := newBooks()
-	b.spend("/work/a", 1)
-	b.spend("/work", 2)
-	b.spend("/workshop", 4)
-	b.sums = append(b.sums, spending.Sum{At: b.now, CWD: "/work", Model: "maker/unknown", Totals: history.Totals{Calls: 3}, Free: 3})
+	b.spend("/srv/a", 1)
+	b.spend("/srv", 2)
+	b.spend("/srvshop", 4)
+	b.sums = append(b.sums, spending.Sum{At: b.now, CWD: "/srv", Model: "maker/unknown", Totals: history.Totals{Calls: 3}, Free: 3})
 	for _, ago := range []int{1, 29, 30} { // yesterday, the first of the month, last month
-		b.sums = append(b.sums, spending.Sum{At: b.now.AddDate(0, 0, -ago), CWD: "/work", Totals: history.Totals{Cost: 100}})
+		b.sums = append(b.sums, spending.Sum{At: b.now.AddDate(0, 0, -ago), CWD: "/srv", Totals: history.Totals{Cost: 100}})
 	}
 	states, err := b.ledger(
 		Budget{Name: "all", Per: Day, Limit: 8, WarnPercent: 80}, Budget{Name: "month", Per: Month, Limit: 200, WarnPercent: 80},
-		Budget{Name: "work", Per: Day, Folder: "/work", Limit: 4, WarnPercent: 80},
+		Budget{Name: "work", Per: Day, Folder: "/srv", Limit: 4, WarnPercent: 80},
 	).States(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -102,7 +102,7 @@ func TestABudgetCountsItsFolderAndItsPeriod(t *testing.T) {
 // Each threshold is told once in a period: one event, and one notice in a session of the folder. That is so after restarts, too.
 func TestEachThresholdIsToldOnce(t *testing.T) {
 	b := newBooks()
-	budget := Budget{Name: "work", Per: Day, Folder: "/work", Limit: 10, WarnPercent: 80}
+	budget := Budget{Name: "work", Per: Day, Folder: "/srv", Limit: 10, WarnPercent: 80}
 	for i, step := range []struct {
 		spend   float64
 		nextDay bool
@@ -111,17 +111,17 @@ func TestEachThresholdIsToldOnce(t *testing.T) {
 		events  []string
 		notice  string
 	}{
-		{spend: 7.5, at: "/work"},
+		{spend: 7.5, at: "/srv"},
 		{spend: 0.5, at: "/other", events: []string{"work near"}},
-		{at: "/work/a", notice: "Budget work: $8.00 of $10.00 is spent today (80 %)."},
-		{at: "/work/a"},
-		{spend: 1, restart: true, at: "/work/a"},
+		{at: "/srv/a", notice: "Budget work: $8.00 of $10.00 is spent today (80 %)."},
+		{at: "/srv/a"},
+		{spend: 1, restart: true, at: "/srv/a"},
 		{spend: 1, restart: true, at: "/other", events: []string{"work over"}},
-		{restart: true, at: "/work/b", notice: "Budget work exceeded: $10.00 of $10.00 is spent today. Prompts are not blocked."},
-		{spend: 5, restart: true, at: "/work/b"},
-		{nextDay: true, at: "/work"},
-		{spend: 12, at: "/work", events: []string{"work over"}, notice: "Budget work exceeded: $12.00 of $10.00 is spent today. Prompts are not blocked."},
-		{at: "/work"},
+		{restart: true, at: "/srv/b", notice: "Budget work exceeded: $10.00 of $10.00 is spent today. Prompts are not blocked."},
+		{spend: 5, restart: true, at: "/srv/b"},
+		{nextDay: true, at: "/srv"},
+		{spend: 12, at: "/srv", events: []string{"work over"}, notice: "Budget work exceeded: $12.00 of $10.00 is spent today. Prompts are not blocked."},
+		{at: "/srv"},
 	} {
 		l := b.ledger(budget)
 		if !step.restart && i > 0 {
@@ -132,7 +132,7 @@ func TestEachThresholdIsToldOnce(t *testing.T) {
 			b.now = b.now.AddDate(0, 0, 1)
 		}
 		if step.spend > 0 {
-			b.spend("/work", step.spend)
+			b.spend("/srv", step.spend)
 		}
 		b.events = nil
 		b.look(t, l)
@@ -150,7 +150,7 @@ var last *Ledger
 // A budget that was changed warns again, and a notice that nobody took before the end of its period is dropped.
 func TestAnotherLimitWarnsAgain(t *testing.T) {
 	b := newBooks()
-	b.spend("/work", 9)
+	b.spend("/srv", 9)
 	for limit, want := range map[float64]string{10: "Budget day: $9.00 of $10.00 is spent today (90 %).", 11: "Budget day: $9.00 of $11.00 is spent today (81 %)."} {
 		l := b.ledger(Budget{Name: "day", Per: Day, Limit: limit, WarnPercent: 80})
 		b.look(t, l)
@@ -189,7 +189,7 @@ func TestRunLooksAfterChanges(t *testing.T) {
 		}()
 		synctest.Wait()
 		for range 3 {
-			b.spend("/work", 4)
+			b.spend("/srv", 4)
 			for range 100 {
 				l.Changed()
 			}

@@ -167,7 +167,7 @@ func TestSearchesAndTheirHits(t *testing.T) {
 	}
 	hits := []historystore.Hit{{Session: "sess_1", Message: "msg_1", Seq: 4, Role: history.RoleUser, Snippet: "a word", Score: 0.5}}
 	hits[0].Marks = []historystore.Mark{{Start: 2, End: 6}}
-	want := `{"hits":[{"sessionId":"sess_1","messageId":"msg_1","seq":4,"role":"user","at":"0001-01-01T00:00:00Z","snippet":"a word","marks":[[2,6]],"score":0.5}],"nextCursor":"n","behind":3}`
+	want := `{"hits":[{"sessionId":"sess_1","title":"","messageId":"msg_1","seq":4,"role":"user","at":"0001-01-01T00:00:00Z","snippet":"a word","marks":[[2,6]],"score":0.5}],"nextCursor":"n","behind":3}`
 	if diff := cmp.Diff(want, encoded(t, NewSearchPage(historystore.Found{Hits: hits, Next: "n", Behind: 3}))); diff != "" {
 		t.Error(diff)
 	}

@@ -15,7 +15,16 @@ type Model struct {
 	MaxOutput int      `json:"maxOutput"` // tokens
 	Vision    bool     `json:"vision"`
 	Thought   []string `json:"thoughtLevels"`
-	Known     bool     `json:"known"` // false: window and maxOutput are assumed defaults
+	Known     bool     `json:"known"`           // false: window and maxOutput are assumed defaults
+	Price     *Price   `json:"price,omitempty"` // absent if it is unknown
+}
+
+// Price is the price of a model in US dollars per million tokens.
+type Price struct {
+	Input      float64 `json:"input"`
+	Output     float64 `json:"output"`
+	CacheRead  float64 `json:"cacheRead"`
+	CacheWrite float64 `json:"cacheWrite"` // of the short lifetime
 }
 
 // Provider is a configured provider. It never contains the key.
@@ -33,7 +42,8 @@ type ServerInfo struct {
 	Go          string    `json:"go"`
 	StartedAt   time.Time `json:"startedAt"`
 	Address     Address   `json:"address"`
-	LogFile     string    `json:"logFile,omitempty"` // path
+	LogFile     string    `json:"logFile,omitempty"`    // path
+	Executable  string    `json:"executable,omitempty"` // path of the program
 	Database    Database  `json:"database"`
 	Model       string    `json:"model"` // default for sessions
 	Models      []Model   `json:"models"`
@@ -74,7 +84,7 @@ type Limits struct {
 // ServerEvent is a notification _strata/server/event: the newest state of one session, the counts, or that
 // the MCP servers in the server's info have changed.
 type ServerEvent struct {
-	Type     string       `json:"type"` // created, renamed, state, deleted, counts, mcp_servers, budget, reset
+	Type     string       `json:"type"` // created, renamed, state, deleted, purged, counts, mcp_servers, budget, reset
 	ID       string       `json:"sessionId,omitempty"`
 	State    string       `json:"state,omitempty"`
 	Activity *Activity    `json:"activity,omitempty"` // of a session that is not idle

@@ -337,3 +337,41 @@ func TestEachPurposeHasItsModel(t *testing.T) {
 		}
 	}
 }
+
+// Calls that did not end are noted with their status. What a call used is estimated if the provider received it.
+func TestCallsThatDidNotEndAreNoted(t *testing.T) {
+	refused := &llm.Error{Kind: llm.KindOverloaded}
+	for name, tt := range map[string]struct {
+		result reply.Result
+		err    error
+		stops  bool
+		want   history.CallStatus
+	}{
+		"refused":         {reply.Result{Attempts: 5}, refused, false, history.CallFailed},
+		"broken off":      {reply.Result{Attempts: 1, Received: true, Blocks: []history.Block{{Type: history.BlockText, Text: "Well done."}}}, refused, false, history.CallFailed},
+		"stopped":         {reply.Result{Attempts: 1, Received: true}, context.Canceled, true, history.CallStopped},
+		"stopped, unsent": {reply.Result{}, context.Canceled, true, history.CallStopped},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx, stop := context.WithCancel(t.Context())
+			defer stop()
+			m := modelled(t, &replies{reply: func(context.Context, int, func(reply.Event)) (reply.Result, error) {
+				if tt.stops {
+					stop()
+				}
+				return tt.result, tt.err
+			}})
+			m.run(ctx)
+			if len(m.calls) != 1 {
+				t.Fatalf("%d calls", len(m.calls))
+			}
+			c := m.calls[0]
+			if c.Status != tt.want || c.Attempts != tt.result.Attempts || (c.Failure != nil) != (tt.want == history.CallFailed) {
+				t.Errorf("%+v", c)
+			}
+			if received := tt.result.Received; c.Estimated != received || (c.Usage.Input > 0) != received || (c.Usage.Output > 0) != (len(tt.result.Blocks) > 0) {
+				t.Errorf("received %v: %+v", received, c)
+			}
+		})
+	}
+}

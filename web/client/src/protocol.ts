@@ -1162,6 +1162,26 @@ export interface Model {
   thoughtLevels: string[];
   /** If false, window and output are defaults. */
   known: boolean;
+  /** Omitted if it is unknown. */
+  price?: Price;
+}
+
+/** The price of a model in US dollars per million tokens. */
+export interface Price {
+  input: number;
+  output: number;
+  cacheRead: number;
+  cacheWrite: number;
+}
+
+/** A session that can be undeleted. */
+export interface DeletedSession extends SessionInfo {
+  deletedAt: Time;
+  /** From then on the session can be purged at any time. */
+  purgeAt: Time;
+  messages: number;
+  /** Of its model calls, in US dollars. */
+  cost: number;
 }
 
 export interface ServerInfo {
@@ -1172,6 +1192,8 @@ export interface ServerInfo {
   address: { webSocket: string; serverFile?: string; tokenFile?: string };
   /** The path of the log. */
   logFile?: string;
+  /** The path of the server's program. `EXECUTABLE stdio` is its ACP agent. */
+  executable?: string;
   /** Sizes in bytes. */
   database: { path: string; bytes: number; walBytes: number; sessions: number; messages: number };
   /** The default model of sessions, as `provider/model`. */
@@ -1383,6 +1405,11 @@ export interface Methods {
   '_strata/session/info': { params: OfSession; result: SessionDetails };
   '_strata/session/rename': { params: OfSession & { title: string }; result: SessionInfo };
   '_strata/session/undelete': { params: OfSession; result: SessionInfo };
+  '_strata/session/list_deleted': { params: { cursor?: string }; result: { sessions: DeletedSession[]; nextCursor?: string } };
+  /** Ends the retention of a deleted session. */
+  '_strata/session/purge': { params: OfSession; result: Empty };
+  /** Folders whose absolute paths start with `prefix`. */
+  '_strata/folders/complete': { params: { prefix: string; limit?: number }; result: { folders: string[]; more: boolean } };
   '_strata/session/fork': {
     params: OfSession & { /** A sequence number, 0 for before the first message, or the id of a checkpoint. */ at?: number | string };
     result: Options & OfSession & { /** The sequence number of the state with which it starts. */ seq: number };
@@ -2064,6 +2091,8 @@ export type ServerEventNotification =
       ended?: { turnId: string; status: 'completed' | 'cancelled' | 'failed' | 'interrupted' };
     }
   | { type: 'deleted'; sessionId: string }
+  /** A deleted session can no longer be undeleted. */
+  | { type: 'purged'; sessionId: string }
   | { type: 'counts'; counts: Counts }
   /** A budget has reached a threshold, once in its period. */
   | { type: 'budget'; budget: BudgetState; /** The warning, for the user. */ text: string }

@@ -2,12 +2,13 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { Conversation } from "./conversation/conversation.tsx";
 import { dialog } from "./dialogs.ts";
 import { shortcuts, toggleInspector } from "./keys.ts";
+import { PRINT } from "./print/open.ts";
 import { opened, panelOf, panels } from "./panels.ts";
 import { Review } from "./review/dialog.tsx";
 import { RequestPage } from "./requests/lazy.tsx";
 import { go, REQUESTS, route, sessionAddress } from "./routes.ts";
 import { ServerPage } from "./server/page.tsx";
-import { NewSession } from "./sessions/new-session.tsx";
+import { openMenu, RowMenu } from "./sessions/row.tsx";
 import { SessionsPane } from "./sessions/sessions-pane.tsx";
 import { TitleBar } from "./sessions/title-bar.tsx";
 import { client, connection, refusal } from "./store/connection.ts";
@@ -17,17 +18,26 @@ import { current, type SessionView } from "./store/session.ts";
 import { sessions } from "./store/sessions.ts";
 import { canNotify, choose, wanted } from "./store/notifications.ts";
 import { dismiss, failed, toasts } from "./store/toasts.ts";
+import { Coded } from "./ui/coded.tsx";
 import { Dialog, Empty, IconButton, Progress } from "./ui/controls.tsx";
-import { Later } from "./ui/later.tsx";
+import { later } from "./ui/later.tsx";
 import { Divider } from "./ui/divider.tsx";
 import { useRoving } from "./ui/roving.ts";
 import { NARROW, useMedia, WIDE } from "./ui/media.ts";
 import { enterSends } from "./ui/sending.ts";
 
+const Overview = later(() => import("./overview/page.tsx").then((m) => m.OverviewPage), "Loading the overview");
+const NewSession = later(() => import("./sessions/parts.ts").then((m) => m.NewSession));
+const Bin = later(() => import("./sessions/parts.ts").then((m) => m.Bin));
+const ConnectPage = later(() => import("./sessions/parts.ts").then((m) => m.ConnectPage));
+const PrintPage = later(() => import("./print/page.tsx").then((m) => m.PrintPage));
+
 /** The whole page: the list of sessions, the open page, and the inspector. */
 export function App() {
   const narrow = useMedia(NARROW);
   if (refusal.value !== "") return <Refused />;
+  const here = route.value;
+  if (here.page === "session" && here.tab === PRINT && current.value) return <PrintPage key={here.id} view={current.value} />;
   const beside = !narrow && !sidebar.hidden.value;
   return (
     <div class={beside ? "app" : "app bare"} style={widthOf("--sidebar", sidebar)}>
@@ -38,6 +48,7 @@ export function App() {
       <Banner />
       <SessionsPane narrow={narrow} />
       <Content />
+      {openMenu.value && <RowMenu />}
       {dialog.value === "new" && <NewSession />}
       {dialog.value === "help" && <Help />}
       <Toasts />
@@ -67,6 +78,10 @@ function Content() {
   switch (route.value.page) {
     case "server":
       return <ServerPage />;
+    case "bin":
+      return <Bin />;
+    case "connect":
+      return <ConnectPage />;
     case "session":
       if (current.value && route.value.tab === REQUESTS) return <RequestPage key={current.value.id} view={current.value} of={route.value.of} other={route.value.with} />;
       return current.value ? <SessionPage view={current.value} tab={route.value.tab} /> : <main class="page" id="main" tabIndex={-1}><Progress value={undefined} label="Connecting" /></main>;
@@ -139,20 +154,18 @@ function Inspected({ view, tab }: { view: SessionView; tab: string }) {
   );
 }
 
-const loadOverview = () => import("./overview/page.tsx").then((page) => page.OverviewPage);
-
 function Home() {
   const many = sessions.value.size;
-  if (many > 0) return <main class="page" id="main" tabIndex={-1}><Later load={loadOverview} label="Loading the overview" /></main>;
+  if (many > 0) return <main class="page" id="main" tabIndex={-1}><Overview /></main>;
   return (
     <main class="page" id="main" tabIndex={-1}>
       <h1 class="hidden">Strata</h1>
       <Empty title="Strata is running">
-        <p>Create a session in a folder, or connect an editor.</p>
+        <p>Create a session in a folder to ask about its files.</p>
         <p class="empty-actions">
           <button type="button" class="button primary" disabled={!client.value} onClick={() => (dialog.value = "new")}>Create session</button>
-          <a class="button" href="#/server">Connect an editor</a>
         </p>
+        <p>Or <a href="#/connect">connect an editor</a>.</p>
       </Empty>
     </main>
   );
@@ -209,11 +222,6 @@ function Refused() {
       </Empty>
     </main>
   );
-}
-
-/** A text whose parts between backquotes are code. */
-function Coded({ text }: { text: string }) {
-  return <>{text.split("`").map((part, i) => (i % 2 === 1 ? <code key={i}>{part}</code> : part))}</>;
 }
 
 function Help() {

@@ -1,5 +1,7 @@
 import { dialog } from "./dialogs.ts";
+import { find } from "./find/open.ts";
 import { panelOf, panels } from "./panels.ts";
+import { print } from "./print/open.ts";
 import { go, route, sessionAddress } from "./routes.ts";
 import { hideSessions, showSessions } from "./sessions/sessions-pane.tsx";
 import { inspector, sidebar } from "./store/panes.ts";
@@ -10,6 +12,9 @@ import { lineKeys, sendKeys } from "./ui/sending.ts";
 /** The shortcuts listed in the help dialog. Single-letter shortcuts are inactive while a text field has the focus. */
 export const shortcuts = (): readonly { keys: string[]; action: string }[] => [
   { keys: ["/"], action: "Search sessions and messages" },
+  { keys: ["Ctrl", "F"], action: "Find in the session; again: the browser’s own search" },
+  { keys: ["F3"], action: "Next match; with Shift the previous one" },
+  { keys: ["Ctrl", "P"], action: "Print all messages of the session" },
   { keys: ["n"], action: "Create session" },
   { keys: ["c"], action: "Focus the prompt" },
   { keys: ["a"], action: "Focus the answers to a permission request" },
@@ -20,6 +25,8 @@ export const shortcuts = (): readonly { keys: string[]; action: string }[] => [
   { keys: ["Esc"], action: "Close or cancel; press twice during a reply to stop it" },
   { keys: ["j", "k"], action: "Next and previous session or message" },
   { keys: ["↑", "↓", "←", "→"], action: "Move in a list or a table, or among the messages" },
+  { keys: ["F2"], action: "Rename the focused session of the list" },
+  { keys: ["Shift", "F10"], action: "Open the menu of the focused session" },
   { keys: ["y"], action: "Copy the message that is focused or at the top" },
   { keys: ["f"], action: "Filter the inspector’s list, or search the workspace" },
   { keys: ["[", "]"], action: "Previous and next inspector tab" },
@@ -35,6 +42,7 @@ const isTyping = (target: EventTarget | null): boolean =>
 
 export function listen(): void {
   addEventListener("keydown", (event) => {
+    if ((event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey) return chord(event);
     if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
     if (isTyping(event.target) || dialog.peek() !== "" || document.querySelector("dialog[open]:not(.drawer)")) return;
     const run = actions[event.key];
@@ -42,6 +50,18 @@ export function listen(): void {
     if (run() !== false) event.preventDefault();
   });
 }
+
+function chord(event: KeyboardEvent): void {
+  const run = chords[event.key];
+  if (!run || event.defaultPrevented || document.querySelector("dialog[open]")) return;
+  if (run() !== false) event.preventDefault();
+}
+
+/** The action of each key with Ctrl or Cmd; false if the browser's own applies. */
+const chords: Record<string, () => void | false> = {
+  f: find,
+  p: print,
+};
 
 /** The action of each key; false if the action does not apply. */
 const actions: Record<string, () => void | false> = {

@@ -4,12 +4,15 @@ import { computed, signal } from "@preact/signals";
 export type Route =
   | { page: "home" }
   | { page: "server"; key: string }
+  | { page: "bin" }
+  | { page: "connect" }
   | { page: "session"; id: string; tab: string; at: number; of: string; with: string };
 
 function parse(hash: string): Route {
   const [path = "", query = ""] = hash.replace(/^#\/?/, "").split("?");
   const [page, id, tab, of] = path.split("/");
   if (page === "server") return { page, key: new URLSearchParams(query).get("key") ?? "" };
+  if (page === "bin" || page === "connect") return { page };
   if (page === "session" && id) {
     const asked = new URLSearchParams(query);
     return { page, id: decodeURIComponent(id), tab: tab ?? "", at: Number(asked.get("at")) || 0, of: decodeURIComponent(of ?? ""), with: asked.get("with") ?? "" };

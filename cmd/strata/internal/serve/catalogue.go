@@ -16,15 +16,23 @@ func (c catalogue) Model(name string) (m llm.Model, ok bool) {
 
 // Catalogue returns the models whose providers have the keys that they need.
 func (c catalogue) Catalogue() []wire.Model {
-	callable := make(map[string]bool)
+	callable := make(map[string]llm.ProviderStatus)
 	for _, p := range c.Client.Providers() {
-		callable[p.Name] = p.Key != llm.KeyMissing
+		if p.Key != llm.KeyMissing {
+			callable[p.Name] = p
+		}
 	}
 	var all []wire.Model
 	for _, m := range c.Client.Models() {
-		if callable[m.Provider] {
-			all = append(all, wireModel(m))
+		p, ok := callable[m.Provider]
+		if !ok {
+			continue
 		}
+		model := wireModel(m)
+		if p.Kind == llm.Offline {
+			model.Price = new(wire.Price) // free
+		}
+		all = append(all, model)
 	}
 	return all
 }
@@ -40,7 +48,16 @@ func wireModel(m llm.Model) wire.Model {
 	}
 	return wire.Model{
 		Name: m.Name, Title: title, Window: m.Window, MaxOutput: m.MaxOutput, Vision: m.Vision, Thought: thought, Known: m.Known,
+		Price: wirePrice(m.Price),
 	}
+}
+
+// wirePrice returns nil for a price that is not known.
+func wirePrice(p llm.Price) *wire.Price {
+	if p == (llm.Price{}) {
+		return nil
+	}
+	return &wire.Price{Input: p.Input, Output: p.Output, CacheRead: p.CacheRead, CacheWrite: p.CacheWrite}
 }
 
 // Providers returns the configured providers.

@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"fmt"
 	"log/slog"
+	"os"
 	"path/filepath"
 
 	"strata/cmd/strata/internal/cli"
@@ -46,12 +47,16 @@ func serverOptions(p *cli.Process, c *config.Config, opt options, client *llm.Cl
 	if err != nil {
 		return server.Options{}, fmt.Errorf("workspaces.roots: %w", err)
 	}
+	executable, err := os.Executable()
+	if err != nil {
+		log.Warn("the path of this program is unknown", slog.Any("error", err))
+	}
 	serverFile := access.ServerFilePath(p.Getenv, c.Folders.State)
 	return server.Options{
 		Version: p.Version, Listen: c.Listen, TLS: certificate, Proxy: c.BehindProxy,
 		Token: token, TokenFile: tokenFile, Origins: c.Origins, Hosts: c.Hosts,
-		ServerFile: serverFile,
-		StateDir:   c.Folders.State, LogFile: c.Log.File, Roots: c.Workspaces.Roots,
+		ServerFile: serverFile, Executable: executable,
+		StateDir: c.Folders.State, LogFile: c.Log.File, Roots: c.Workspaces.Roots,
 		Own: own(c, serverFile), Secrets: c.Files.Secrets, CommandsDir: filepath.Join(c.Folders.Config, "commands"),
 		Retention: c.Retention, IdleUnload: c.IdleUnload, ExitIdle: opt.exitIdle,
 		RequestAge: c.Storage.RequestAge, RequestBytes: c.Storage.RequestBytes,

@@ -1,5 +1,4 @@
 import type { PlanEntry } from "@strata/client";
-import { useState } from "preact/hooks";
 import { plural } from "../text/format.ts";
 import type { SessionView } from "../store/session.ts";
 import type { LiveCall } from "../store/live-calls.ts";
@@ -7,6 +6,7 @@ import { questionsOf, type Question } from "../store/questions.ts";
 import { resultKey } from "../store/tool-calls.ts";
 import { Icon, type IconName } from "../ui/icons.tsx";
 import { Cut } from "../ui/cut.tsx";
+import { useWhole } from "../ui/whole.ts";
 import { callState, indented, oneLine, place, placeBeside, progressOf, type CallState, type ResultPart } from "./calls.ts";
 import { isWhole, SUCCESS } from "./command.ts";
 import { codeOfFile, codeOfOutput, jsonCode } from "./code-parts.ts";
@@ -119,7 +119,7 @@ function Input({ text }: { text: string }) {
 
 /** The result of a call whose changes are shown: the model receives them as text. */
 function Received({ text }: { text: string }) {
-  const [open, setOpen] = useState(false);
+  const [open, setOpen] = useWhole();
   return (
     <>
       <button type="button" class="disclosure" aria-expanded={open} onClick={() => setOpen(!open)}><Icon name="chevron" />What the model receives</button>

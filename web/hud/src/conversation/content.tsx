@@ -1,10 +1,10 @@
 import type { Block } from "@strata/client";
-import { useState } from "preact/hooks";
 import { painted, useRuns } from "../code/code.tsx";
 import { base, plural } from "../text/format.ts";
 import { CopyButton } from "../ui/controls.tsx";
 import { Cut } from "../ui/cut.tsx";
 import { Icon } from "../ui/icons.tsx";
+import { useWhole } from "../ui/whole.ts";
 
 export function Files({ blocks }: { blocks: Block[] }) {
   return (
@@ -55,7 +55,7 @@ export interface CodePart {
 
 /** A text with a label, monospace, at first the beginning of a long one. */
 export function Labeled({ text, label, bad = false, whole = false, code }: LabeledProps) {
-  const [all, setAll] = useState(whole);
+  const [all, setAll] = useWhole(whole);
   const hidden = whole ? 0 : text.length - SHOWN_TEXT;
   const { lang = "", from = 0, to = 0 } = code ?? {};
   const runs = useRuns(lang, text.slice(from, to));

@@ -7,6 +7,8 @@ import { Empty, Progress } from "../ui/controls.tsx";
 import { Icon } from "../ui/icons.tsx";
 import { VirtualList } from "../ui/virtual-list.tsx";
 import { Above, startsMessage } from "./above.tsx";
+import { later } from "../ui/later.tsx";
+import { finding } from "../find/open.ts";
 import { CommandOutput } from "./commands.tsx";
 import { Composer } from "./composer.tsx";
 import { RowView } from "./message.tsx";
@@ -54,6 +56,8 @@ function Notices({ view }: { view: SessionView }) {
   );
 }
 
+const FindBar = later(() => import("../find/bar.tsx").then((m) => m.FindBar));
+
 function Transcript({ view }: { view: SessionView }) {
   const { transcript } = view;
   const [expanded, setExpanded] = useState<ReadonlySet<string>>(new Set());
@@ -88,6 +92,8 @@ function Transcript({ view }: { view: SessionView }) {
     return row ? { key: row.key } : null;
   }, [marked, markedEntry !== undefined]);
   const [jump, setJump] = useState<{ key: string } | null>(null);
+  /** The row with the match of the find bar. It shows all of its content. */
+  const [found, setFound] = useState("");
   useEffect(() => setJump(null), [target]);
   const prompted = view.prompted.value;
   useEffect(() => {
@@ -101,10 +107,14 @@ function Transcript({ view }: { view: SessionView }) {
       <div class="transcript-window">
         <Above top={top} rows={rows} onShow={(key) => setJump({ key })} />
         <VirtualList class="transcript" role="log" label="Conversation" sticky toEnd={prompted} rows={rows} estimate={estimate} target={jump ?? target}
-          draw={(row: Row) => <RowView row={row} view={view} toggle={toggle} marked={markedEntry !== undefined && isOf(row, markedEntry)} />}
+          draw={(row: Row) => <RowView row={row} view={view} toggle={toggle} whole={row.key === found} marked={markedEntry !== undefined && isOf(row, markedEntry)} />}
           onNearTop={() => void transcript.loadOlder().catch(failed("Cannot load older messages"))}
           onNearEnd={() => void transcript.loadNewer().catch(failed("Cannot load newer messages"))}
           onEnd={setAtEnd} onTop={setTop} stops={startsMessage} />
+        {finding.value.sessionId === view.id && (
+          <FindBar view={view} rows={rows} reveal={(entry, parts) => setExpanded((now) => new Set([...now, ...partsAround(view, entry), ...parts]))}
+            show={(key) => { setFound(key); setJump({ key }); }} />
+        )}
         {(newer || !atEnd) && (
           <button type="button" class="to-end" aria-label="Go to newest message" title="Go to newest message"
             onClick={() => {

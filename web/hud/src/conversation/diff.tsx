@@ -1,8 +1,9 @@
-import { useMemo, useState } from "preact/hooks";
+import { useMemo } from "preact/hooks";
 import { painted } from "../code/code.tsx";
 import { count, plural } from "../text/format.ts";
 import { visible } from "../text/visible.ts";
 import { Cut } from "../ui/cut.tsx";
+import { useWhole } from "../ui/whole.ts";
 import { place } from "./calls.ts";
 import { useDiffColors, type LineColors } from "./diff-colors.ts";
 import { rowsOfDiff, sizeOf, type DiffRow, type ShownDiff } from "./diffs.ts";
@@ -20,7 +21,7 @@ const states = { new: "New file", changed: "", deleted: "Deleted" } as const;
 
 /** The change of one file. */
 export function Diff({ diff, folder }: { diff: ShownDiff; folder: string }) {
-  const [all, setAll] = useState(false);
+  const [all, setAll] = useWhole();
   const rows = useMemo(() => rowsOfDiff(diff), [diff]);
   const { added, removed } = useMemo(() => sizeOf(rows), [rows]);
   const colors = useDiffColors(diff, rows);

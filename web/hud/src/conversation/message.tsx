@@ -7,6 +7,7 @@ import type { SessionView } from "../store/session.ts";
 import type { Entry } from "../store/transcript.ts";
 import { CopyButton, IconButton } from "../ui/controls.tsx";
 import { Icon } from "../ui/icons.tsx";
+import { Whole } from "../ui/whole.ts";
 import { Call, Plan, Steps } from "./call.tsx";
 import { EndedView } from "./ended.tsx";
 import { Files, Labeled, Picture } from "./content.tsx";
@@ -18,15 +19,17 @@ interface RowProps {
   row: Row;
   view: SessionView;
   marked: boolean;
+  /** Shows all of its content, also what is too long at first. */
+  whole: boolean;
   toggle: Toggle;
 }
 
 /** One row of the conversation. */
-export function RowView({ row, view, marked, toggle }: RowProps) {
+export function RowView({ row, view, marked, whole, toggle }: RowProps) {
   if (row.kind === "summary") return <SummaryRow summary={row.summary} />;
   const outside = !row.entry.message.inView && row.entry.message.seq > 0;
   const classes = ["row", row.tone, row.edge, `is-${row.kind}`, row.kind === "head" && row.continued ? "continued" : "", outside && row.kind !== "ended" ? "outside" : "", marked ? "marked" : ""].filter((c) => c !== "").join(" ");
-  return <div class={classes}>{rowBody(row, view, toggle)}</div>;
+  return <div class={classes}><Whole.Provider value={whole}>{rowBody(row, view, toggle)}</Whole.Provider></div>;
 }
 
 function rowBody(row: Exclude<Row, { kind: "summary" }>, view: SessionView, toggle: Toggle): ComponentChildren {
@@ -70,7 +73,7 @@ function rowBody(row: Exclude<Row, { kind: "summary" }>, view: SessionView, togg
   }
 }
 
-const endings: Record<string, string> = {
+export const endings: Record<string, string> = {
   cancelled: "Stopped. Partial reply saved.",
   interrupted: "The server stopped during this reply. Partial reply saved.",
   failed: "The provider failed during this reply. Partial reply saved.",

@@ -12,7 +12,7 @@ export type Row = { key: string; entry: Entry; tone: "user" | "reply"; edge: "" 
   | { kind: "folded" }
   | { kind: "thinking"; chars: number; part: string; open: boolean; streams?: Streams }
   | { kind: "thought"; segment: Segment }
-  | { kind: "segment"; segment: Segment; all: readonly Segment[]; at: number }
+  | { kind: "segment"; segment: Segment; all: readonly Segment[]; at: number; /** Missing while the message streams. */ block?: number }
   | { kind: "tail"; live: LiveText; run: LiveRun | null }
   | { kind: "patched"; block: number; part: number; text: string; label: string }
   | { kind: "files"; blocks: Block[] }
@@ -140,7 +140,7 @@ class Builder {
   private block(block: Block, i: number): void {
     switch (block.type) {
       case "text":
-        if (!this.patched(i, 0)) this.text(block.text ?? "");
+        if (!this.patched(i, 0)) this.text(block.text ?? "", i);
         break;
       case "thinking":
         this.thinking(block.text ?? "");
@@ -176,9 +176,9 @@ class Builder {
     return !this.isOpen(`patch${block}.${part}`);
   }
 
-  private text(text: string): void {
+  private text(text: string, block: number): void {
     const all = segments(text);
-    all.forEach((segment, at) => this.add(`p${this.texts++}`, { kind: "segment", segment, all, at }));
+    all.forEach((segment, at) => this.add(`p${this.texts++}`, { kind: "segment", segment, all, at, block }));
   }
 
   private thinking(text: string): void {
@@ -192,7 +192,7 @@ class Builder {
 
 /** callName and thinkingName name rows; the same for a reply while it streams and when it is stored. */
 export const callName = (callId: string): string => `call ${callId}`;
-const thinkingName = (n: number): string => `thinking${n || ""}`;
+export const thinkingName = (n: number): string => `thinking${n || ""}`;
 
 /** The rows of the parts of a streaming reply that do not change any more: each is created once. */
 const liveCache = new WeakMap<LivePart, Row[]>();

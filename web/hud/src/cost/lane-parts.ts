@@ -1,6 +1,7 @@
 import type { CacheMark, Call } from "@strata/client";
 import { titles } from "../history/timeline.ts";
 import { count, when } from "../text/format.ts";
+import { inputOf } from "./calls.ts";
 
 /** A part of the lane: a call, or a mark between calls. */
 export type LanePart = { kind: "call"; call: Call; number: number } | { kind: "mark"; mark: CacheMark };
@@ -26,8 +27,11 @@ export function laneParts(calls: readonly Call[], firstNumber: number, marks: re
 /** missedOf returns the tokens that a call was expected to read from the cache, and did not. */
 export const missedOf = (c: Call): number => Math.max(c.expectedCacheRead - c.cacheRead, 0);
 
-/** heightOf returns the tokens that the bar of a call shows. */
-export const heightOf = (c: Call): number => Math.max(c.cacheRead + c.cacheWrite, c.expectedCacheRead);
+/** sharesOf returns the shares of a call's input that were read, written, and missed; 0 for a call without input. */
+export function sharesOf(c: Call): { read: number; written: number; missed: number } {
+  const all = Math.max(inputOf(c), c.expectedCacheRead, 1);
+  return { read: c.cacheRead / all, written: c.cacheWrite / all, missed: missedOf(c) / all };
+}
 
 /** markWords returns what a mark means. */
 export function markWords(mark: CacheMark): string {

@@ -3,11 +3,12 @@ import type { TargetedKeyboardEvent, TargetedPointerEvent } from "preact";
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { fully, plural, when } from "../text/format.ts";
 import { Tokens } from "../ui/controls.tsx";
-import { heightOf, laneParts, markWords, missedOf, partWords, type LanePart } from "./lane-parts.ts";
+import { laneParts, markWords, missedOf, partWords, sharesOf, type LanePart } from "./lane-parts.ts";
 
-/** Width of a part, and heights of the bars and of the symbols above them, in pixels. */
-const WIDTH = 10;
-const BARS = 60;
+/** Least and greatest width of a part, and heights of the bars and of the symbols above them, in pixels. */
+const NARROW = 10;
+const WIDE = 22;
+const BARS = 36;
 const SYMBOLS = 14;
 
 interface LaneProps {
@@ -16,21 +17,23 @@ interface LaneProps {
   marks: readonly CacheMark[];
 }
 
-/** What each call read from the cache, wrote and missed, with edits and expiries between them. The keys of arrows select a part. */
+/** The shares of each call's input that were read from the cache, written and missed, with edits and expiries between the calls. The arrow keys select a part. */
 export function Lane({ calls, firstNumber, marks }: LaneProps) {
-  const [most, setMost] = useState(0);
+  const [room, setRoom] = useState(0);
   const [selected, select] = useState(-1);
   const area = useRef<HTMLDivElement>(null);
   useLayoutEffect(() => {
     const element = area.current;
     if (!element) return;
-    const measure = (): void => setMost(Math.max(Math.floor(element.clientWidth / WIDTH), 1));
+    const measure = (): void => setRoom(element.clientWidth);
     const size = new ResizeObserver(measure);
     size.observe(element);
     measure();
     return () => size.disconnect();
   }, []);
+  const most = Math.floor(room / NARROW);
   const parts = useMemo(() => (most > 0 ? laneParts(calls, firstNumber, marks, most) : []), [calls, firstNumber, marks, most]);
+  const width = Math.min(WIDE, Math.floor(room / Math.max(parts.length, 1)));
   const part = parts[selected];
 
   const keys = (event: TargetedKeyboardEvent<HTMLDivElement>): void => {
@@ -42,20 +45,21 @@ export function Lane({ calls, firstNumber, marks }: LaneProps) {
     if (event.key !== "Escape" || selected >= 0) event.stopPropagation();
     select(to);
   };
-  const point = (event: TargetedPointerEvent<HTMLDivElement>): void => select(Math.floor((event.clientX - event.currentTarget.getBoundingClientRect().left) / WIDTH));
+  const point = (event: TargetedPointerEvent<HTMLDivElement>): void => select(Math.floor((event.clientX - event.currentTarget.getBoundingClientRect().left) / width));
 
   return (
     <section class="card" aria-labelledby="lane">
       <h2 id="lane">Cache over time</h2>
       <div ref={area} class="lane" tabIndex={0} role="group" aria-label={`The newest ${plural(parts.length, "call or event", "calls and events")}; arrow keys select one`}
         onKeyDown={keys} onPointerMove={point} onPointerLeave={() => select(-1)} onBlur={() => select(-1)}>
-        <Bars parts={parts} selected={selected} />
+        <Bars parts={parts} width={width} selected={selected} />
       </div>
       <p class="lane-words" role="status">
         {part ? partWords(part) : (
           <>
             <span class="legend-entry"><span class="swatch kind-read" aria-hidden="true" />Read</span>
             <span class="legend-entry"><span class="swatch kind-written" aria-hidden="true" />Written</span>
+            <span class="legend-entry"><span class="swatch lane-rest" aria-hidden="true" />Neither</span>
             <span class="legend-entry"><span class="swatch lane-missed" aria-hidden="true" />Missed</span>
             {(["expiry", "compaction", "edit"] as const).map((kind) => <span key={kind} class="legend-entry"><Symbol kind={kind} />{legends[kind]}</span>)}
           </>
@@ -80,26 +84,33 @@ function Symbol({ kind }: { kind: string }) {
   return <svg class={`lane-symbol ${kind}`} width="10" height="10" viewBox="-1 -1 10 10" aria-hidden="true"><path d={outlineOf(kind)} /></svg>;
 }
 
-function Bars({ parts, selected }: { parts: readonly LanePart[]; selected: number }) {
-  const top = Math.max(1, ...parts.map((p) => (p.kind === "call" ? heightOf(p.call) : 0)));
-  const height = (tokens: number): number => (BARS * Math.min(tokens, top)) / top;
+function Bars({ parts, width, selected }: { parts: readonly LanePart[]; width: number; selected: number }) {
   const all = SYMBOLS + BARS;
-  const bar = (name: string, from: number, tokens: number) => tokens > 0 && <rect class={name} x="1" y={all - height(from + tokens)} width={WIDTH - 2} height={height(tokens)} />;
   return (
-    <svg width={parts.length * WIDTH} height={all} aria-hidden="true">
+    <svg width={parts.length * width} height={all} aria-hidden="true">
       {parts.map((part, i) => (
-        <g key={part.kind === "call" ? part.call.callId : `${part.mark.kind} ${part.mark.at} ${part.mark.editId ?? ""}`} transform={`translate(${i * WIDTH})`} data-lane={part.kind === "call" ? "call" : part.mark.kind}>
-          {i === selected && <rect class="selected" width={WIDTH} height={all} />}
-          {part.kind === "mark" ? <path class={`lane-symbol ${part.mark.kind}`} transform="translate(1 3)" d={`${outlineOf(part.mark.kind)}M4 10V${all - 3}`} /> : (
-            <>
-              {bar("read", 0, part.call.cacheRead)}
-              {bar("written", part.call.cacheRead, part.call.cacheWrite)}
-              {bar("missed", part.call.cacheRead, missedOf(part.call))}
-            </>
+        <g key={part.kind === "call" ? part.call.callId : `${part.mark.kind} ${part.mark.at} ${part.mark.editId ?? ""}`} transform={`translate(${i * width})`} data-lane={part.kind === "call" ? "call" : part.mark.kind}>
+          {i === selected && <rect class="selected" width={width} height={all} />}
+          {part.kind === "mark" ? <path class={`lane-symbol ${part.mark.kind}`} transform={`translate(${width / 2 - 4} 3)`} d={`${outlineOf(part.mark.kind)}M4 10V${all - 3}`} /> : (
+            <Bar call={part.call} width={width} />
           )}
         </g>
       ))}
     </svg>
+  );
+}
+
+/** The bar of a call: its input, full height. */
+function Bar({ call, width }: { call: Call; width: number }) {
+  const { read, written, missed } = sharesOf(call);
+  const piece = (name: string, from: number, share: number) => share > 0 && <rect class={name} x="1" y={SYMBOLS + BARS * (1 - from - share)} width={width - 2} height={BARS * share} />;
+  return (
+    <>
+      <rect class="input" x="1" y={SYMBOLS} width={width - 2} height={BARS} />
+      {piece("read", 0, read)}
+      {piece("written", read, written)}
+      {piece("missed", read, missed)}
+    </>
   );
 }
 

@@ -33,13 +33,13 @@ export function ServerPage() {
               </dl>
             </section>
             <section class="card" aria-labelledby="connect">
-              <h2 id="connect">Connect an editor</h2>
+              <h2 id="connect">Addresses</h2>
               <dl class="facts">
                 <dt>WebSocket</dt><dd><Path of={server.address.webSocket} /></dd>
                 {server.address.serverFile && <><dt>Server file</dt><dd><Path of={server.address.serverFile} /></dd></>}
                 {server.address.tokenFile && <><dt>Token file</dt><dd><Path of={server.address.tokenFile} /></dd></>}
-                <dt>ACP command</dt><dd><code>strata stdio</code></dd>
               </dl>
+              <p class="note"><a href="#/connect">How each editor connects</a></p>
             </section>
             <section class="card" aria-labelledby="models">
               <h2 id="models">Models</h2>

@@ -1,23 +1,37 @@
 import { useState } from "preact/hooks";
 import { dialog } from "../dialogs.ts";
 import { go, route, sessionAddress } from "../routes.ts";
+import { recall, remember } from "../store/remembered.ts";
+import { info } from "../store/server.ts";
 import { create, folders, sessions } from "../store/sessions.ts";
 import { reason } from "../store/toasts.ts";
 import { Dialog } from "../ui/controls.tsx";
+import { useFetched } from "../ui/fetched.tsx";
+import { FolderField } from "./folder-field.tsx";
+import { ModelField } from "./model-field.tsx";
 
-/** The dialog that creates a session in a folder. */
+const REMEMBERED = "new-session";
+
+/** The dialog that creates a session in a folder, with a model. */
 export function NewSession() {
-  const [path, setPath] = useState(defaultFolder);
+  const server = useFetched(info);
+  const [last] = useState(lastChoice);
+  const [path, setPath] = useState(() => defaultFolder(last.folder));
+  const [chosen, setChosen] = useState(last.model);
   const [problem, setProblem] = useState("");
   const [busy, setBusy] = useState(false);
+  const models = server?.models ?? [];
+  const model = models.some((m) => m.name === chosen) ? chosen : server?.model ?? ""; // not listed if it is not in the catalogue
   const close = (): void => {
     dialog.value = "";
   };
   const submit = (event: Event): void => {
     event.preventDefault();
     setBusy(true);
-    create(path.trim()).then(
+    const folder = path.trim();
+    create(folder, model).then(
       (id) => {
+        remember(REMEMBERED, { folder, model });
         close();
         go(sessionAddress(id));
         requestAnimationFrame(() => document.getElementById("prompt")?.focus());
@@ -32,12 +46,11 @@ export function NewSession() {
     <Dialog title="New session" onClose={close}>
       <form onSubmit={submit}>
         <label class="label" for="new-folder">Folder</label>
-        <input id="new-folder" class="field mono" type="text" list="known-folders" autofocus required value={path} placeholder="/home/me/project"
-          aria-describedby="new-folder-note" aria-invalid={problem !== ""} onInput={(e) => setPath(e.currentTarget.value)} />
-        <datalist id="known-folders">{folders.value.map((f) => <option key={f.path} value={f.path} />)}</datalist>
+        <FolderField id="new-folder" path={path} recent={folders.value.map((f) => f.path)} describedBy="new-folder-note" invalid={problem !== ""} onPath={setPath} />
         <p id="new-folder-note" class={problem === "" ? "note" : "note bad"} role={problem === "" ? undefined : "alert"}>
-          {problem || "Absolute path of a folder on the server’s machine. The session can read files in it."}
+          {problem || "A folder on the server’s machine. The session can read files in it. Tab completes."}
         </p>
+        {model !== "" && <ModelField models={models} chosen={model} onChoose={setChosen} />}
         <div class="dialog-foot">
           <button type="button" class="button" onClick={close}>Cancel</button>
           <button type="submit" class="button primary" disabled={busy || path.trim() === ""}>Create session</button>
@@ -47,9 +60,16 @@ export function NewSession() {
   );
 }
 
-/** defaultFolder returns the folder of the open session, otherwise the most recently used folder. */
-function defaultFolder(): string {
+/** lastChoice returns the last choices in this browser; "" for what was not chosen. */
+function lastChoice(): { folder: string; model: string } {
+  const stored = recall(REMEMBERED);
+  const { folder, model } = typeof stored === "object" && stored !== null ? (stored as Record<string, unknown>) : {};
+  return { folder: typeof folder === "string" ? folder : "", model: typeof model === "string" ? model : "" };
+}
+
+/** defaultFolder returns the folder of the open session, otherwise the last one, otherwise the most recently used one. */
+function defaultFolder(last: string): string {
   const here = route.peek();
   const open = here.page === "session" ? sessions.peek().get(here.id) : undefined;
-  return open?.info.cwd ?? folders.peek()[0]?.path ?? "";
+  return open?.info.cwd ?? (last || (folders.peek()[0]?.path ?? ""));
 }

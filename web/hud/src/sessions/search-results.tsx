@@ -1,9 +1,11 @@
+import "../app.tsx"; // the build then keeps the first load in one file
 import type { FoundSession, SearchHit } from "@strata/client";
 import type { ComponentChildren } from "preact";
 import { sessionAddress } from "../routes.ts";
-import { behind, found, hits, markedParts, more, moreSessions, problem, query, scope, searching, searchMore, searchMoreSessions, snippetParts, total, type SnippetPart } from "../store/search.ts";
+import { behind, found, hits, more, moreSessions, problem, query, scope, searching, searchMore, searchMoreSessions, total } from "../store/search.ts";
 import { count, plural, when } from "../text/format.ts";
 import { Empty, Progress } from "../ui/controls.tsx";
+import { markedParts, snippetParts, type SnippetPart } from "./snippets.ts";
 
 const roles: Record<string, string> = { user: "You", assistant: "Reply", tool: "Tool" };
 

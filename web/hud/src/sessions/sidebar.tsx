@@ -3,23 +3,26 @@ import type { ComponentChildren } from "preact";
 import { useMemo, useRef } from "preact/hooks";
 import { go, route, sessionAddress } from "../routes.ts";
 import { isOpen } from "../store/connection.ts";
-import { questionsOf } from "../store/questions.ts";
 import { query } from "../store/search.ts";
-import { asks, folders, listMore, loading, nextCursor, sessions, stale, titleOf, type Listed } from "../store/sessions.ts";
+import { asks, folders, listMore, loading, nextCursor, sessions, stale, type Listed } from "../store/sessions.ts";
+import { failed } from "../store/toasts.ts";
+import { transfers } from "../store/transfers.ts";
 import { unread } from "../store/unread.ts";
-import { importSession, transfers } from "../store/transfer.ts";
 import { namesApart } from "../text/folders.ts";
-import { fully, plural, when } from "../text/format.ts";
+import { plural } from "../text/format.ts";
 import { Empty, IconButton, Progress } from "../ui/controls.tsx";
 import { Icon, Logo } from "../ui/icons.tsx";
 import { VirtualList } from "../ui/virtual-list.tsx";
 import { FailedServers } from "../server/mcp.tsx";
 import { Cut } from "../ui/cut.tsx";
+import { SessionLine } from "./row.tsx";
 import { SearchField } from "./search-field.tsx";
 import { hideSessions } from "./sessions-pane.tsx";
-import { SearchResults } from "./search-results.tsx";
 import { useSteady } from "./steady.ts";
 import { dialog } from "../dialogs.ts";
+import { later } from "../ui/later.tsx";
+
+const SearchResults = later(() => import("./search-results.tsx").then((m) => m.SearchResults));
 
 /** Collapsed folders. */
 const collapsed = signal<ReadonlySet<string>>(new Set());
@@ -46,6 +49,7 @@ export function Sidebar({ children }: { children?: ComponentChildren }) {
         <a class={route.value.page === "server" ? "foot-link here" : "foot-link"} href="#/server" aria-current={route.value.page === "server" ? "page" : undefined}>
           <Icon name="server" />Server<FailedServers />
         </a>
+        <a class="icon-button" href="#/bin" aria-label="Deleted sessions" title="Deleted sessions" aria-current={route.value.page === "bin" ? "page" : undefined}><Icon name="trash" /></a>
         <IconButton icon="help" label="Keyboard shortcuts (?)" onClick={() => (dialog.value = "help")} />
       </footer>
       {children}
@@ -56,7 +60,7 @@ export function Sidebar({ children }: { children?: ComponentChildren }) {
 function importFile(input: HTMLInputElement): void {
   const file = input.files?.[0];
   input.value = "";
-  if (file) void importSession(file, (id) => go(sessionAddress(id)));
+  if (file) import("./parts.ts").then((m) => m.importSession(file, (id) => go(sessionAddress(id)))).catch(failed("Cannot import a session"));
 }
 
 function List() {
@@ -96,7 +100,6 @@ function NoSessions() {
     <div class="window">
       <Empty title="No sessions yet">
         <p>Create one here, in an editor, or with <code>strata ask</code>.</p>
-        <button type="button" class="button primary" onClick={() => (dialog.value = "new")}>Create session</button>
       </Empty>
     </div>
   );
@@ -115,24 +118,6 @@ function FolderLine({ line }: { line: Extract<Line, { kind: "folder" }> }) {
       {line.unread > 0 && <span class="mark">{line.unread}<span class="hidden"> unread</span></span>}
       <span class="quiet">{line.many}</span>
     </button></div>
-  );
-}
-
-const states: Record<string, string> = { running: "running", asking: "needs permission", compacting: "compacting", closing: "closing", loading: "loading" };
-
-function SessionLine({ listed }: { listed: Listed }) {
-  const { info } = listed;
-  const state = questionsOf(info.sessionId).length > 0 || asks(listed) ? "asking" : listed.state;
-  const isUnread = unread.value.has(info.sessionId);
-  const here = route.value.page === "session" && route.value.id === info.sessionId;
-  return (
-    <div class={here ? "line here" : "line"} role="listitem">
-      <a href={sessionAddress(info.sessionId)} aria-current={here ? "page" : undefined} data-session={info.sessionId} title={`${titleOf(info)}\n${fully(info.updatedAt)}`}>
-        <span class={state ? "dot live" : isUnread ? "dot unread" : "dot"} aria-hidden="true" />
-        <span class={isUnread ? "line-title unread" : "line-title"} dir="auto">{titleOf(info)}{isUnread && <span class="hidden">, unread</span>}</span>
-        {state ? <span class="line-state">{states[state] ?? state}</span> : <time class="line-time" dateTime={info.updatedAt}>{when(info.updatedAt)}</time>}
-      </a>
-    </div>
   );
 }
 

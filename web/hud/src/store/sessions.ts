@@ -24,6 +24,8 @@ export const loading = signal(true);
 export const nextCursor = signal<string | undefined>(undefined);
 /** The list may be out of date. */
 export const stale = signal(false);
+/** A number that changes when sessions are deleted, undeleted or purged. */
+export const binChanges = signal(0);
 
 /** The ids of the sessions that wait for the user: with a question, or with a reply that was not seen. */
 export const attention = computed<ReadonlySet<string>>(() => {
@@ -67,12 +69,19 @@ export async function follow(): Promise<void> {
 function take(event: ServerEvent): void {
   switch (event.type) {
     case "created":
+      put(event.session);
+      binChanges.value++;
+      break;
     case "renamed":
       put(event.session);
       break;
     case "deleted":
       remove(event.sessionId);
       seen(event.sessionId);
+      binChanges.value++;
+      break;
+    case "purged":
+      binChanges.value++;
       break;
     case "state":
       stateChanged(event);
@@ -209,9 +218,14 @@ export async function discard(id: string, title: string): Promise<void> {
   undoable(`“${title}” deleted.`, async () => put(await call("_strata/session/undelete", { sessionId: id })));
 }
 
-/** create creates a session in a folder and returns its id. */
-export async function create(cwd: string): Promise<string> {
-  return (await call("session/new", { cwd, mcpServers: [] })).sessionId;
+/** create creates a session in a folder, with a model ("" for the default one), and returns its id. */
+export async function create(cwd: string, model: string): Promise<string> {
+  const { sessionId, configOptions } = await call("session/new", { cwd, mcpServers: [] });
+  const option = configOptions.find((o) => o.id === "model");
+  if (model !== "" && option && option.currentValue !== model) {
+    await call("session/set_config_option", { sessionId, configId: option.id, value: model }).catch(failed("Cannot choose the model"));
+  }
+  return sessionId;
 }
 
 export const titleOf = (info: SessionInfo): string => info.title || "Untitled session";

@@ -1,23 +1,13 @@
-import { signal } from "@preact/signals";
 import type { TransferLine } from "@strata/client";
 import { call } from "./connection.ts";
 import { failed, toast } from "./toasts.ts";
-
-/** A running export or import of a session. */
-export interface Transfer {
-  id: number;
-  label: string;
-  /** From 0 to 1; undefined while unknown. */
-  done: number | undefined;
-  cancel: () => void;
-}
-
-export const transfers = signal<readonly Transfer[]>([]);
-let last = 0;
+import { transfers } from "./transfers.ts";
 
 /** Maximum lines and characters in a page of an import. */
 const PAGE_LINES = 400;
 const PAGE_CHARS = 1 << 20;
+
+let last = 0;
 
 async function run(verb: "export" | "import", object: string, work: (signal: AbortSignal, progress: (done: number) => void) => Promise<void>): Promise<void> {
   const stop = new AbortController();

@@ -1,15 +1,29 @@
+import { signal } from "@preact/signals";
 import type { ComponentType } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect } from "preact/hooks";
 import { reason } from "../store/toasts.ts";
 import { Progress } from "./controls.tsx";
 
-/** A component that is loaded when it is shown first. */
-export function Later({ load, label }: { load: () => Promise<ComponentType>; label: string }) {
-  const [Loaded, set] = useState<ComponentType | null>(null);
-  const [problem, setProblem] = useState("");
-  useEffect(() => {
-    load().then((component) => set(() => component), (error: unknown) => setProblem(reason(error)));
-  }, [load]);
-  if (problem !== "") return <p class="note bad" role="alert">Cannot load this page: {problem}</p>;
-  return Loaded ? <Loaded /> : <Progress value={undefined} label={label} />;
+/**
+ * later returns a component whose code is loaded when it is first drawn. Until then it draws a progress bar with the label,
+ * or nothing without one.
+ */
+export function later<P extends object>(load: () => Promise<ComponentType<P>>, label = ""): ComponentType<P> {
+  const loaded = signal<ComponentType<P> | undefined>(undefined);
+  const problem = signal("");
+  return function Later(props: P) {
+    const Loaded = loaded.value;
+    useEffect(() => {
+      if (Loaded) return;
+      problem.value = "";
+      load().then((component) => {
+        loaded.value = component;
+      }, (error: unknown) => {
+        problem.value = reason(error);
+      });
+    }, []);
+    if (Loaded) return <Loaded {...props} />;
+    if (problem.value !== "") return <p class="note bad" role="alert">Cannot load this part of the page: {problem.value}</p>;
+    return label === "" ? null : <Progress value={undefined} label={label} />;
+  };
 }

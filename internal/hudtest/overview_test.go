@@ -142,7 +142,9 @@ func TestTheOverviewShowsBudgets(t *testing.T) {
 	e := w.Editor(t)
 	sid := e.NewSession(w.Home.Project)
 	p := Open(t, w.Server)
-	state := func(name, state string) string { return fmt.Sprintf(`document.querySelector("[data-budget=%s][data-state=%s]")`, name, state) }
+	state := func(name, state string) string {
+		return fmt.Sprintf(`document.querySelector("[data-budget=%s][data-state=%s]")`, name, state)
+	}
 	p.Wait(state("day", "ok") + " && " + state("month", "ok"))
 	prompt(t, e, sid, "hello")
 	p.WaitText(".toast.bad", "Budget day exceeded")

@@ -1,5 +1,5 @@
-// Package finding finds what the full-text index does not hold: sessions by their titles and folders, and a text within the
-// messages of one session. It reads the rows themselves, within bounds.
+// Package finding searches without the full-text index: for sessions by their titles and folders, and for a text in the
+// messages of one session. It reads a bounded number of rows.
 package finding
 
 import (

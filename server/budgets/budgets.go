@@ -63,7 +63,7 @@ type Services struct {
 	Told     Told
 }
 
-// States returns the budgets with what is spent in their running periods.
+// States returns the budgets with the cost in their current periods.
 func (l *Ledger) States(ctx context.Context) ([]wire.BudgetState, error) {
 	states := make([]wire.BudgetState, len(l.budgets))
 	if len(states) == 0 {

@@ -20,7 +20,7 @@ func runningPrompt(items []Item) int {
 }
 
 // pinned returns the items of the conversation that no request omits while others can be: the newest message, the user's
-// newest message, the newest steps of a running turn, and kept messages, with the answers to kept prompts.
+// newest message, the newest steps of a running turn, and what a user keeps, with the answers of kept prompts.
 func pinned(items []Item) map[int]bool {
 	newest, prompt := newestMessage(items), runningPrompt(items)
 	pinned := map[int]bool{newest: true, newestOfUser(items): true}
@@ -37,7 +37,7 @@ func pinned(items []Item) map[int]bool {
 	return pinned
 }
 
-// addKept adds kept messages, with the answers to kept prompts: the model would answer a prompt without an answer again.
+// addKept adds the messages that a user keeps, with the answers of kept prompts: a prompt without its answer would be answered again.
 func addKept(to map[int]bool, items []Item) {
 	some := false
 	for i := range items {

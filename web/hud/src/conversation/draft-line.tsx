@@ -51,7 +51,7 @@ function Figures({ of }: { of: DraftFigures }) {
   ].filter((w) => w !== false);
   return (
     <>
-      +{plural(of.tokens, "token")}, {percent(of.used, of.maxInputTokens)} of the window
+      +{plural(of.tokens, "token")}, {percent(of.used, of.maxInputTokens)} used
       {of.expectedRead > 0 && <>, reads {short(of.expectedRead)} from the cache</>}
       {of.cost && <>, about {dollars(of.cost.input)}</>}
       {warnings.length > 0 && <span class="warn">, {warnings.join(", ")}</span>}

@@ -37,7 +37,7 @@ export function App() {
   const narrow = useMedia(NARROW);
   if (refusal.value !== "") return <Refused />;
   const here = route.value;
-  if (here.page === "session" && here.tab === PRINT && current.value) return <PrintPage key={here.id} view={current.value} />;
+  if (here.page === "session" && here.tab === PRINT && isThere(current.value)) return <PrintPage key={here.id} view={current.value} />;
   const beside = !narrow && !sidebar.hidden.value;
   return (
     <div class={beside ? "app" : "app bare"} style={widthOf("--sidebar", sidebar)}>
@@ -54,6 +54,9 @@ export function App() {
     </div>
   );
 }
+
+/** isThere reports whether the session of the address exists, as far as the page knows. */
+const isThere = (view: SessionView | null): view is SessionView => view !== null && view.phase.value !== "missing";
 
 /** widthOf returns the style that has the width of a pane, if the user has chosen one. */
 function widthOf(name: string, pane: typeof sidebar): Record<string, string> {
@@ -82,7 +85,7 @@ function Content() {
     case "connect":
       return <ConnectPage />;
     case "session":
-      if (current.value && route.value.tab === REQUESTS) return <RequestPage key={current.value.id} view={current.value} of={route.value.of} other={route.value.with} />;
+      if (isThere(current.value) && route.value.tab === REQUESTS) return <RequestPage key={current.value.id} view={current.value} of={route.value.of} other={route.value.with} />;
       return current.value ? <SessionPage view={current.value} tab={route.value.tab} /> : <main class="page" id="main" tabIndex={-1}><Progress value={undefined} label="Connecting" /></main>;
     case "home":
       return <Home />;

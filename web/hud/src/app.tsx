@@ -37,7 +37,7 @@ export function App() {
   const narrow = useMedia(NARROW);
   if (refusal.value !== "") return <Refused />;
   const here = route.value;
-  if (here.page === "session" && here.tab === PRINT && isThere(current.value)) return <PrintPage key={here.id} view={current.value} />;
+  if (here.page === "session" && here.tab === PRINT && current.value) return <PrintPage key={here.id} view={current.value} />;
   const beside = !narrow && !sidebar.hidden.value;
   return (
     <div class={beside ? "app" : "app bare"} style={widthOf("--sidebar", sidebar)}>

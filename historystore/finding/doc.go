@@ -1,5 +1,5 @@
-// Package finding searches without the full-text index: for sessions by their titles and folders, and for a text in the
-// messages of one session. It reads a bounded number of rows.
+// Package finding finds messages in the full-text index. It also searches without the index: for sessions by their titles and
+// folders, and for a text in the messages of one session; then it reads a bounded number of rows.
 package finding
 
 import (

@@ -1,6 +1,6 @@
 import { useEffect, useState } from "preact/hooks";
 import type { Attachment } from "../store/drafts.ts";
-import { base, bytes } from "../text/format.ts";
+import { base, bytes, decoded } from "../text/format.ts";
 import { pictureTypes } from "./content.tsx";
 
 /** Maximum bytes of a picture and of a text that are attached. */
@@ -46,14 +46,6 @@ export function linksOf(dragged: DataTransfer): Attachment[] {
     const name = base(decoded(uri));
     return { name, block: { type: "resource_link", name, uri } };
   });
-}
-
-function decoded(uri: string): string {
-  try {
-    return decodeURIComponent(uri);
-  } catch {
-    return uri;
-  }
 }
 
 /** useDrop calls take with files and links that are dropped anywhere on the page, and returns whether some are dragged over it. */

@@ -2,7 +2,7 @@ import type { DraftFigures } from "@strata/client";
 import { useEffect } from "preact/hooks";
 import type { Draft } from "../store/drafts.ts";
 import type { SessionView } from "../store/session.ts";
-import { count, dollars, percent, plural, short } from "../text/format.ts";
+import { count, dollars, plural, short } from "../text/format.ts";
 import { reasonText } from "../text/reasons.ts";
 import { ItemName } from "../ui/item-name.tsx";
 
@@ -51,7 +51,7 @@ function Figures({ of }: { of: DraftFigures }) {
   ].filter((w) => w !== false);
   return (
     <>
-      +{plural(of.tokens, "token")}, {percent(of.used, of.maxInputTokens)} used
+      +{plural(of.tokens, "token")}
       {of.expectedRead > 0 && <>, reads {short(of.expectedRead)} from the cache</>}
       {of.cost && <>, about {dollars(of.cost.input)}</>}
       {warnings.length > 0 && <span class="warn">, {warnings.join(", ")}</span>}

@@ -108,7 +108,7 @@ function Days({ days: all, measure }: { days: readonly SpentDay[]; measure: Meas
       <h2 id="by-day">{measure.title} by day</h2>
       <Bars days={all} measure={measure} />
       <details class="day-table">
-        <summary>Table</summary>
+        <summary>As a table</summary>
         <table class="numbers" aria-labelledby="by-day">
           <thead><tr><th scope="col">Day</th><th scope="col" class="number">Cost</th><th scope="col" class="number">Tokens</th><th scope="col" class="number">Hit rate</th><th scope="col" class="number">Calls</th></tr></thead>
           <tbody>

@@ -126,7 +126,7 @@ func (m *measuring) measure(ctx context.Context, reader *workspace.Reader, block
 		return Draft{}, ctx.Err()
 	}
 	if content.Empty(blocks) {
-		return Draft{}, fmt.Errorf("%w: the prompt holds no text, picture or resource", mailbox.ErrInvalid)
+		return Draft{}, fmt.Errorf("%w: the prompt contains no text, picture or resource", mailbox.ErrInvalid)
 	}
 	a, err := Admit(ctx, &m.state, reader, blocks, nil)
 	if large, is := errors.AsType[*assembly.BudgetError](err); is {

@@ -15,9 +15,18 @@ function parse(hash: string): Route {
   if (page === "bin" || page === "connect") return { page };
   if (page === "session" && id) {
     const asked = new URLSearchParams(query);
-    return { page, id: decodeURIComponent(id), tab: tab ?? "", at: Number(asked.get("at")) || 0, of: decodeURIComponent(of ?? ""), with: asked.get("with") ?? "" };
+    return { page, id: decoded(id), tab: tab ?? "", at: Number(asked.get("at")) || 0, of: decoded(of ?? ""), with: asked.get("with") ?? "" };
   }
   return { page: "home" };
+}
+
+/** decoded returns a part of an address. An invalid encoding remains as it is: it names nothing, and the page says so. */
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
 }
 
 const hash = signal(location.hash);

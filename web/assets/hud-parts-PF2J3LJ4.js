@@ -1,8 +1,12 @@
+<<<<<<<< HEAD:web/assets/hud-parts-PF2J3LJ4.js
 <<<<<<<< HEAD:web/assets/hud-parts-SUFISGDW.js
 import{A as be,C as L,F as ve,G as ye,H as $,I as we,J as ke,K as Ce,L as G,a as ne,b as R,d as W,e as le,f as de,u as D,w as he,x as C,z as U}from"./hud-chunk-VRWRMWX3.js";import"./hud-chunk-6UCFTA6Y.js";import{j as O,k as re,m as g,o as q,p as ge,r as z}from"./hud-chunk-JMGOOJCF.js";import{A as ce,D as ue,F as me,G as H,H as fe,I as pe,a as N,d as f,f as b,g as te,h as _,j as oe,m as T,u as k,x as y,y as K,z as o}from"./hud-chunk-KVMSY46B.js";import{b as se,h as ie,i as j,j as X,n as ae}from"./hud-chunk-GOCQVRNE.js";import"./hud-chunk-EXNVMGAJ.js";function xe(e){let t=JSON.stringify(e);return[{id:"zed",name:"Zed",where:"~/.config/zed/settings.json",note:"Choose Strata in the new-thread menu of the Agent Panel.",code:`{
 ========
 import{A as be,C as L,F as ve,G as ye,H as $,I as we,J as ke,K as Ce,L as G,a as ie,b as R,d as W,e as le,f as de,u as D,w as he,x as C,z as U}from"./hud-chunk-WU4EHGYV.js";import"./hud-chunk-6UCFTA6Y.js";import{j as O,k as ae,m as g,o as q,p as ge,r as z}from"./hud-chunk-CRB4RY7C.js";import{A as ce,D as ue,F as me,G as H,H as fe,I as pe,a as N,d as f,f as b,g as te,h as _,j as oe,m as T,u as k,x as y,y as K,z as o}from"./hud-chunk-CI7SZLZR.js";import{b as ne,h as re,i as j,j as X,n as se}from"./hud-chunk-7ISTA6CI.js";import"./hud-chunk-EXNVMGAJ.js";function xe(e){let t=JSON.stringify(e);return[{id:"zed",name:"Zed",where:"~/.config/zed/settings.json",note:"Choose Strata in the new-thread menu of the Agent Panel.",code:`{
 >>>>>>>> c17-hud:web/assets/hud-parts-PF2J3LJ4.js
+========
+import{A as be,C as L,F as ve,G as ye,H as $,I as we,J as ke,K as Ce,L as G,a as ne,b as R,d as W,e as le,f as de,u as D,w as he,x as C,z as U}from"./hud-chunk-HU6E5JWJ.js";import"./hud-chunk-6UCFTA6Y.js";import{j as O,k as re,m as g,o as q,p as ge,r as z}from"./hud-chunk-JMGOOJCF.js";import{A as ce,D as ue,F as me,G as H,H as fe,I as pe,a as N,d as f,f as b,g as te,h as _,j as oe,m as T,u as k,x as y,y as K,z as o}from"./hud-chunk-KVMSY46B.js";import{b as se,h as ie,i as j,j as X,n as ae}from"./hud-chunk-GOCQVRNE.js";import"./hud-chunk-EXNVMGAJ.js";function xe(e){let t=JSON.stringify(e);return[{id:"zed",name:"Zed",where:"~/.config/zed/settings.json",note:"Choose Strata in the new-thread menu of the Agent Panel.",code:`{
+>>>>>>>> c17-e2e:web/assets/hud-parts-LT3TB5CR.js
   "agent_servers": {
     "Strata": {"type": "custom", "command": ${t}, "args": ["stdio"], "env": {}}
   }

@@ -41,12 +41,12 @@ const items = (all: DraftFigures["evicts"]): number => all.reduce((sum, o) => su
 
 function Figures({ of }: { of: DraftFigures }) {
   const { tooLarge, compacts, evicts, truncates, unread } = of;
-  if (tooLarge) return <span class="bad" role="status">Too large: {plural(tooLarge.tokens, "token")} of at most {count(tooLarge.limit)}</span>;
+  if (tooLarge) return <span class="bad" role="status">Too large: {plural(tooLarge.tokens, "token")} exceeds the limit of {count(tooLarge.limit)}</span>;
   const warnings = [
     compacts?.when === "before" && "compacts the history first",
     compacts?.when === "after" && "compaction after the reply",
     evicts.length > 0 && `evicts ${plural(items(evicts), "item")}`,
-    truncates.length > 0 && `shortens ${plural(items(truncates), "item")}`,
+    truncates.length > 0 && `truncates ${plural(items(truncates), "item")}`,
     unread.length > 0 && `${plural(unread.length, "file")} not read`,
   ].filter((w) => w !== false);
   return (

@@ -54,7 +54,7 @@ export function useDrafting(view: SessionView, box: RefObject<HTMLTextAreaElemen
     for (const { name } of refused) toast(`Cannot attach ${name}: a prompt has at most ${MAX_FILES} files and ${bytes(MAX_ATTACHED)}`, { bad: true });
   };
   const read = (from: readonly File[]): void => {
-    for (const file of from.slice(0, MAX_FILES)) attached(file).then((one) => add([one]), (error: unknown) => toast(`Cannot attach ${reason(error)}`, { bad: true }));
+    for (const file of from.slice(0, MAX_FILES)) attached(file).then((one) => add([one]), (error: unknown) => toast(`Cannot attach ${file.name}: ${reason(error)}`, { bad: true }));
   };
   const drop = useCallback((dragged: DataTransfer) => (dragged.files.length > 0 ? read([...dragged.files]) : add(linksOf(dragged))), [set]);
   return {

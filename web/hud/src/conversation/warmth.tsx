@@ -15,7 +15,7 @@ export function Warmth({ view }: { view: SessionView }) {
   return <span class="warmth" title={`Input of the next request, without the prompt: ${priceOf(outlook.now)}`}>{states[outlook.caching] ?? states.marked}{!priced && `, ${priceOf(outlook.now)}`}</span>;
 }
 
-const states: Record<string, string> & { marked: string } = { marked: "Cache cold", automatic: "Cache cold", unseen: "No cache seen", none: "No cache" };
+const states: Record<string, string> & { marked: string } = { marked: "Cache cold", automatic: "Cache cold", unseen: "No cache reads seen", none: "No cache" };
 
 const priceOf = (of: { cost?: number } | undefined): string => (of?.cost === undefined ? "price unknown" : dollars(of.cost));
 

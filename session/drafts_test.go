@@ -230,6 +230,36 @@ func TestANewerDraftReplacesTheOlder(t *testing.T) {
 	}
 }
 
+// After a prompt that failed, the meter shows the request that "send again" sends: that of the draft of the same prompt. The
+// draft of another prompt leaves the failed one out, like the request that is then sent.
+func TestADraftAfterAFailedPrompt(t *testing.T) {
+	a := drafting(t, 8000, "chat")
+	prompt := text("the first question" + wordsOf(500))
+	_, _, c, done := a.send(prompt)
+	c.done <- called{reply.Result{}, errors.New("no answer")}
+	if out := <-done; out.err == nil {
+		t.Fatal("the prompt did not fail")
+	}
+	budget, err := answerOf(a.Accounts().Budget)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := a.draft(prompt)
+	if err != nil || again.Used != budget.Used || again.Tokens != 0 {
+		t.Errorf("sent again: %+v, %v, the meter shows %+v", again, err, budget)
+	}
+	other, err := a.draft(text("another question"))
+	if err != nil || other.Used >= budget.Used-400 {
+		t.Errorf("another prompt: %+v, %v, the meter shows %+v", other, err, budget)
+	}
+	b, state, c, done := a.send(text("another question"))
+	if used := state.Budget(&b).Used; used != other.Used {
+		t.Errorf("%d tokens were sent, the draft said %d", used, other.Used)
+	}
+	c.end("yes")
+	<-done
+}
+
 // A draft of a session with a long history costs what is new.
 func BenchmarkADraftOfALongSession(b *testing.B) {
 	store := newLockedStore()

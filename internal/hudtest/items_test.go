@@ -60,7 +60,7 @@ func TestH03ItemsAreNamedByTheirWords(t *testing.T) {
 		t.Fatal("the request has no note")
 	}
 	row := fmt.Sprintf("[data-item='%s']", note)
-	p.WaitText(row, "Note on files: before You: ")
+	p.WaitText(row, "Note on files before: ")
 	if title := Eval[string](p, fmt.Sprintf(`document.querySelector("%s .item-name").title`, row)); title != note {
 		t.Errorf("on hover is %q, want %q", title, note)
 	}

@@ -59,7 +59,7 @@ export function Lane({ calls, firstNumber, marks }: LaneProps) {
           <>
             <span class="legend-entry"><span class="swatch kind-read" aria-hidden="true" />Read</span>
             <span class="legend-entry"><span class="swatch kind-written" aria-hidden="true" />Written</span>
-            <span class="legend-entry"><span class="swatch lane-rest" aria-hidden="true" />Neither</span>
+            <span class="legend-entry"><span class="swatch lane-rest" aria-hidden="true" />Uncached</span>
             <span class="legend-entry"><span class="swatch lane-missed" aria-hidden="true" />Missed</span>
             {(["expiry", "compaction", "edit"] as const).map((kind) => <span key={kind} class="legend-entry"><Symbol kind={kind} />{legends[kind]}</span>)}
           </>

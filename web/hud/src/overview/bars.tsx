@@ -28,7 +28,7 @@ export function Bars({ days, measure }: { days: readonly SpentDay[]; measure: Me
       </svg>
       <figcaption>
         <span>{dayOf(days[0]?.date ?? "")}</span>
-        <b>{day ? `${dayOf(day.date)}: ${measure.text(measure.of(day))}, ${plural(day.calls, "call")}` : `At most ${measure.text(most === Number.MIN_VALUE ? 0 : most)} a day`}</b>
+        <b>{day ? `${dayOf(day.date)}: ${measure.text(measure.of(day))}, ${plural(day.calls, "call")}` : `Highest day: ${measure.text(most === Number.MIN_VALUE ? 0 : most)}`}</b>
         <span>{dayOf(days.at(-1)?.date ?? "")}</span>
       </figcaption>
     </figure>

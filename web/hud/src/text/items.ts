@@ -23,7 +23,7 @@ export function nameOf(key: string, labels: ReadonlyMap<string, MessageLabel>): 
   for (const [prefix, what] of Object.entries(named)) if (key.startsWith(prefix)) return is(what, key.slice(prefix.length), true);
   const label = labels.get(messageOf(key));
   if (key.startsWith("msg:")) return label ? is(label.who, label.words) : is("Message");
-  if (key.startsWith("note:")) return is("Note on files", label ? `before ${label.who}: ${label.words}` : "");
+  if (key.startsWith("note:")) return label ? is("Note on files before", label.words) : is("Note on files");
   if (key.startsWith("summary:")) return is("Summary of earlier messages");
   return is("", key, true);
 }

@@ -19,7 +19,7 @@ type Told interface {
 }
 
 // pace is the minimum time between two looks at what is spent.
-const pace = 250 * time.Millisecond
+const pace = time.Second
 
 // Ledger follows what is spent, and gives each warning once in a period: to all who follow the server, and as a notice in the
 // session that prompts next, or runs. Methods are safe for concurrent use.

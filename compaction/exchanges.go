@@ -113,7 +113,7 @@ func (s *shape) from(cut int) keeping {
 }
 
 // dropped returns the ids of the messages that are not kept. Messages before the first kept user message are always
-// dropped, and the answers of kept prompts never, nor what a user keeps.
+// dropped; messages that a user keeps, and the answers to kept prompts, never.
 func (s *shape) dropped(k keeping) []string {
 	s.keepAnswers(k)
 	var ids []string

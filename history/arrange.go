@@ -2,13 +2,13 @@ package history
 
 import "slices"
 
-// Arranges reports whether edits of a kind are those by which a user arranges single messages of the view.
+// Arranges reports whether a user arranges single messages of the view by edits of a kind.
 func (k EditKind) Arranges() bool { return k == EditKeep || k == EditRelease || k == EditTakeOut }
 
 // OriginCut is the origin of patches that truncate a block so that a request fits.
 const OriginCut = "cut_to_fit"
 
-// arrange applies an edit by which a user arranges messages. Messages that the newest clear or replace removed are not here.
+// arrange applies an edit by which a user arranges messages. It ignores messages that the newest clear or replace removed.
 func (f *fold) arrange(e *Edit) {
 	f.undoable = append(f.undoable[:len(f.undoable):len(f.undoable)], e.ID)
 	for _, id := range e.Messages {
@@ -26,7 +26,7 @@ func (f *fold) arrange(e *Edit) {
 	}
 }
 
-// takeOut removes message i. One that was evicted does not return with the others.
+// takeOut removes message i. If it was evicted, it does not return with the other evicted messages.
 func (f *fold) takeOut(i int) {
 	if !f.gone[i] {
 		f.remove(i)
@@ -36,7 +36,7 @@ func (f *fold) takeOut(i int) {
 	f.evicted = slices.DeleteFunc(slices.Clone(f.evicted), func(h Head) bool { return h.ID == f.messages[i].ID })
 }
 
-// comeBack returns message i to the view, whole, unless the view has it.
+// comeBack returns message i to the view, whole, unless the view contains it.
 func (f *fold) comeBack(i int) {
 	m := &f.messages[i]
 	m.Patches = slices.DeleteFunc(slices.Clone(m.Patches), func(p Patch) bool { return p.Origin == OriginCut })
@@ -61,8 +61,8 @@ func (f *fold) comeBack(i int) {
 	f.omitted = max(f.omitted-1, 0)
 }
 
-// placeOf returns the message after which message i, which is not in the view, comes back; -1 for the start. A late result
-// comes back after its calls.
+// placeOf returns the message after which message i, which is not in the view, returns; -1 for the start. A late result
+// returns to the place after its calls.
 func (f *fold) placeOf(i int) int {
 	after, late := f.late[i]
 	if !late || f.gone[after] {
@@ -96,8 +96,8 @@ func (f *fold) summarises(e *Edit) {
 	}
 }
 
-// Unit returns the ids of the messages that are arranged together with a message: calls of tools and their results. It is empty
-// for a message that the transcript does not have.
+// Unit returns the ids of the messages that are arranged together with a message: tool calls and their results. It is empty
+// if the transcript does not contain the message.
 func (l *Log) Unit(id string) []string {
 	at := slices.IndexFunc(l.heads, func(h Head) bool { return h.ID == id })
 	if at < 0 {

@@ -112,13 +112,13 @@ const maxCost = 1e9
 // maxStep is the maximum number of a step.
 const maxStep = 1 << 20
 
-// maxAttempts is the maximum number of requests for a call, and maxDuration that of its milliseconds, ten years.
+// maxAttempts is the maximum number of requests for a call, and maxDuration its maximum duration in milliseconds, ten years.
 const (
 	maxAttempts = 1 << 20
 	maxDuration = 10 * 366 * 24 * 3600 * 1000
 )
 
-// checkEnd returns an error that names a field about the end of c that no call has.
+// checkEnd returns an error that names an invalid field about the end of c.
 func (c *Call) checkEnd() error {
 	switch c.Status {
 	case "", CallComplete, CallStopped, CallFailed:
@@ -136,7 +136,7 @@ func (c *Call) checkEnd() error {
 	return nil
 }
 
-// Check returns an error that names a field of c with a value that no call has.
+// Check returns an error that names an invalid field of c.
 func (c *Call) Check() error {
 	if err := c.Usage.Check(); err != nil {
 		return fmt.Errorf("usage.%w", err)
@@ -202,7 +202,7 @@ type Call struct {
 	FirstToken int64      `json:"firstTokenMs,omitempty"` // from sending the first request; 0: nothing arrived, or not known
 }
 
-// CallStatus says how a model call ended.
+// CallStatus is the way in which a model call ended.
 type CallStatus string
 
 // The ways in which a model call ends.
@@ -212,14 +212,14 @@ const (
 	CallFailed   CallStatus = "failed"
 )
 
-// TellsCache reports whether the usage tells what the call read from the cache and wrote to it. The usage of a call that did
-// not end can be counted.
+// TellsCache reports whether the usage includes the reads and writes of the cache. The usage of a call that did not end can be
+// an estimate, without them.
 func (c *Call) TellsCache() bool {
 	status, _ := c.Ended()
 	return status == CallComplete || c.Usage.CacheRead+c.Usage.CacheWrite > 0
 }
 
-// Ended returns how a call ended, and the number of its requests. A call of an earlier version says neither.
+// Ended returns how a call ended, and the number of its requests. The row of an earlier version contains neither.
 func (c *Call) Ended() (CallStatus, int) {
 	if c.Status == "" || c.Status == CallComplete {
 		return CallComplete, max(c.Attempts, 1)

@@ -2,7 +2,7 @@ package history
 
 import "time"
 
-// Request is how a request that was sent is laid out: its items in their order, without their texts, and what it omits. It is
+// Request is the layout of a request that was sent: its items in order, without their texts, and the omitted items. It is
 // kept with the call that sent it.
 type Request struct {
 	Call    string    `json:"callId"`

@@ -9,10 +9,10 @@ import (
 	"strata/history"
 )
 
-// Bin are the deleted sessions of a store. It is safe for concurrent use.
+// Bin lists and purges the deleted sessions of a store. It is safe for concurrent use.
 type Bin struct{ store *Store }
 
-// NewBin returns the deleted sessions of a store.
+// NewBin returns the bin of a store.
 func NewBin(s *Store) *Bin { return &Bin{store: s} }
 
 // DeletedSession is a session that can be undeleted.
@@ -21,7 +21,7 @@ type DeletedSession struct {
 	Cost float64 // of its model calls, in US dollars
 }
 
-// List returns a page of deleted sessions, the last deleted first, and the cursor of the next page, empty after the
+// List returns a page of deleted sessions, most recently deleted first, and the cursor of the next page, empty after the
 // last. limit is as in SessionQuery. A bad cursor is ErrCursor. Sessions whose purge has started are not among them.
 func (b *Bin) List(ctx context.Context, after string, limit int) (list []DeletedSession, next string, err error) {
 	limit = pageLimit(limit)

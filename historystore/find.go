@@ -11,7 +11,7 @@ import (
 	"strata/historystore/fulltext"
 )
 
-// Finder finds what the full-text index does not hold: sessions by title and folder, and texts within a session.
+// Finder searches without the full-text index: for sessions by title and folder, and for a text in a session.
 type Finder struct{ store *Store }
 
 // NewFinder returns the finder of a store.

@@ -17,7 +17,7 @@ const (
 	MaxRequestBytes  = 64 << 20
 )
 
-// RequestStore is the part of a Store that has the requests of calls.
+// RequestStore reads and purges the kept requests of a store.
 type RequestStore struct{ store *Store }
 
 // RequestsOf returns the kept requests of a store.
@@ -35,13 +35,13 @@ func (r RequestStore) Of(ctx context.Context, session, call string) (KeptRequest
 	return r.find(ctx, session, call, "SELECT rowid FROM usage WHERE session = ? AND id = ?", call)
 }
 
-// OfReply is like Of, for the call whose reply a message is.
+// OfReply is like Of, for the call with a message as its reply.
 func (r RequestStore) OfReply(ctx context.Context, session, message string) (KeptRequest, error) {
 	return r.find(ctx, session, message, `SELECT usage.rowid FROM request JOIN usage ON usage.session = request.session AND usage.id = request.call
 		WHERE request.session = ? AND request.message <> '' AND request.message = ?`, message)
 }
 
-// Before is like Of, for the newest call with a kept request that has the purpose of a call and precedes it. A call that failed is no such call.
+// Before is like Of, for the newest call before a call that has the same purpose and a kept request. It skips failed calls.
 func (r RequestStore) Before(ctx context.Context, session, call string) (KeptRequest, error) {
 	return r.find(ctx, session, "before "+call, `SELECT u.rowid FROM usage AS this JOIN usage AS u ON u.session = this.session AND u.purpose = this.purpose AND u.rowid < this.rowid
 		WHERE this.session = ? AND this.id = ? AND u.status <> 'failed' AND EXISTS (SELECT 1 FROM request WHERE session = u.session AND call = u.id)
@@ -79,8 +79,8 @@ func (p *prepared) insertRequests(tx *writeTx) error {
 }
 
 // Purge deletes the requests of calls before a time, then the oldest ones until the rest has about maxBytes, and returns their
-// number. A whole request stays while a difference to it does. It uses small transactions: when ctx ends, it stops between two of
-// them.
+// number. A whole request is deleted only after all differences to it. Purge uses small transactions, and stops between two of
+// them when ctx ends.
 func (r RequestStore) Purge(ctx context.Context, before time.Time, maxBytes int64) (purged int, err error) {
 	var due int64
 	err = r.store.view(ctx, "requests", func(tx *sql.Tx) error {
@@ -106,7 +106,7 @@ func (r RequestStore) Purge(ctx context.Context, before time.Time, maxBytes int6
 // maxEditsBetween is the maximum number of edits that EditsBetween returns.
 const maxEditsBetween = 1000
 
-// EditsBetween returns the newest edits of a session after a sequence number up to another, in order.
+// EditsBetween returns the newest edits of a session after one sequence number and up to another, in order.
 func (r RequestStore) EditsBetween(ctx context.Context, session string, after, through int64) (edits []history.Edit, err error) {
 	err = r.store.view(ctx, "edits", func(tx *sql.Tx) error {
 		edits, err = collect(ctx, tx, r.store.scanEdit, "SELECT seq, id, kind, at, body FROM edit WHERE session = ? AND seq > ? AND seq <= ? ORDER BY seq DESC LIMIT ?",

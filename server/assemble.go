@@ -67,7 +67,7 @@ func report(s *session.Session, params wire.ReportParams, reply func(assembly.Re
 	s.Accounts().Report(params.Columns, reply)
 }
 
-// cacheTime tells how long the provider's cache keeps what the next request reads, and what that costs.
+// cacheTime reports how long the provider's cache keeps the prefix of the next request, and the cost of that request.
 func cacheTime(p *peer, r *rpc.Request, params wire.SessionParams) {
 	p.withSession(r, params.SessionID, func(s *session.Session) {
 		s.Accounts().Cache(func(ctx context.Context) ([]history.Call, error) {

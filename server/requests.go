@@ -11,7 +11,7 @@ func (b *backend) requests() *past.Requests {
 	return &past.Requests{Store: b.store, Model: b.Models.Model, Now: b.now, Age: b.RequestAge}
 }
 
-// getRequest returns how the request of a call was laid out.
+// getRequest returns the layout of the request of a call.
 func getRequest(p *peer, r *rpc.Request, _ past.GetParams, params *past.GetParams) {
 	r.Go(func(ctx context.Context) (any, error) { return p.requests().Get(ctx, params) })
 }

@@ -95,7 +95,7 @@ func (t *turns) prompt(a *asked) {
 	case t.running != nil:
 		t.refuseNew(a.Prompt, &BusyError{TurnID: t.running.record.ID}, a.reply)
 	case content.Empty(a.Blocks):
-		a.refuse(fmt.Errorf("%w: the prompt holds no text, picture or resource", ErrInvalid))
+		a.refuse(fmt.Errorf("%w: the prompt contains no text, picture or resource", ErrInvalid))
 	default:
 		t.startTurn(a)
 	}

@@ -1,5 +1,5 @@
-// Package finding finds messages in the full-text index, and what the index does not hold: sessions by their titles and
-// folders, and a text within the messages of one session. For these it reads the rows themselves, within bounds.
+// Package finding finds messages in the full-text index. It also searches without the index: for sessions by their titles and
+// folders, and for a text in the messages of one session; then it reads a bounded number of rows.
 package finding
 
 import (

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// NameQuery finds sessions by their titles and folders as one types: each term is a part of one of both. Case and accents
+// NameQuery matches the titles and folders of sessions: each term is contained in the title or the folder. Case and accents
 // are ignored. Terms are separated by spaces; a quoted text is one term.
 type NameQuery struct{ terms []string }
 

@@ -7,13 +7,13 @@ import (
 	"strata/history"
 )
 
-// The limits of what Bases keeps. A session that is not among them stores its next request whole.
+// The limits of Bases. A session without a base stores its next request whole.
 const (
 	maxBaseItems   = 50_000 // items of all whole requests
 	maxDifferences = 250    // to one whole request
 )
 
-// Bases has the newest whole request of each session, to which its next ones are encoded. It is safe for concurrent use.
+// Bases holds the newest whole request of each session, the base of the next differences. It is safe for concurrent use.
 type Bases struct {
 	mu       sync.Mutex
 	sessions map[string]*list.Element
@@ -29,15 +29,15 @@ type base struct {
 	count   int // of these differences
 }
 
-// Encoded is the body of a request, and the row with the whole request to which it is a difference; 0: it is whole.
+// Encoded is the body of a request, and the row of the whole request to which it is a difference; 0 for a whole request.
 type Encoded struct {
 	Body []byte
 	Base int64
 	Of   string // id of the call of that row
 }
 
-// Encode encodes a request of a session. If its difference is larger than what the requests since the newest whole one took on
-// average, with that one, a new whole one is due. ok is false for a request that is too large to be kept.
+// Encode encodes a request of a session. It encodes the request whole if the difference exceeds the average size of the requests
+// since the newest whole one, including it. ok is false for a request that is too large to be kept.
 func (b *Bases) Encode(session string, r *history.Request) (e Encoded, ok bool) {
 	if len(r.Items) > maxItems || len(r.Omitted) > maxItems {
 		return Encoded{}, false

@@ -1,5 +1,5 @@
-// Package requests encodes the requests that are kept with their calls. Successive requests of a session mostly continue each
-// other, so a request is encoded as its difference to a whole one, from which it can be decoded alone.
+// Package requests encodes kept requests. Most requests of a session continue the previous request, so a request is encoded as
+// its difference to a whole request, which is all that is needed to decode it.
 package requests
 
 import (
@@ -29,7 +29,7 @@ const (
 
 const messagePrefix = "msg:"
 
-// minCompressed is the minimum size of a body that is compressed, in bytes: of smaller ones little is saved.
+// minCompressed is the minimum size of a compressed body, in bytes: compression of smaller bodies saves little.
 const minCompressed = 256
 
 // Encode returns the body of a request: its difference to base, or the whole one if base is nil. It does not contain the id of
@@ -141,7 +141,7 @@ func (e *encoder) items(now, base []history.RequestItem) {
 	column(e, len(now), func(i int) string { return now[i].Moved }, e.named)
 }
 
-// run encodes where some successive elements are: in base from an index on, or, if they are added, after the run.
+// run encodes the position of successive elements: an index in base, or, if they are added, directly after the run.
 func (e *encoder) run(p run) {
 	if p.added {
 		e.number(p.n<<1 | 1)
@@ -214,7 +214,7 @@ type run struct {
 	added   bool
 }
 
-// runs returns what a list is made of, in order. identity returns what two elements must have in common to be the same.
+// runs returns the runs of a list, in order. Elements are equal if their identities are.
 func runs[E any, K comparable](now, base []E, identity func(*E) K) (all []run) {
 	same := 0
 	for same < len(now) && same < len(base) && identity(&now[same]) == identity(&base[same]) {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Warned is what was told of a budget.
+// Warned is the newest warning about a budget.
 type Warned struct {
 	Since  time.Time // beginning of its period
 	Event  int       // number of thresholds that clients were told

@@ -38,6 +38,8 @@ var (
 		"F19", "F20", "F24", "F25", "F26", "F28", "R03", "R08", "R10", "F17", "F21", "R01", "R07",
 		"F29", "F31", "F32", "F39", "F40", "F41", "F42",
 		"P01", "P02", "P03", "P04", "P05", "P06", "P07", "P08", "P09", "P10", "P11", "P12", "P13", "P14", "P15", "P16", "P17", "P18",
+		"H01", "H02", "H03", "H04", "H05", "H06", "H07", "H08", "H09", "H10", "H11", "H12", "H13", "H14", "H15", "H16",
+		"H17", "H18", "H19", "H20", "H21", "H22", "H23", "H24", "H25", "H26", "H27", "H28", "H29", "H30", "H31", "H32",
 	}
 )
 
@@ -83,6 +85,9 @@ func decodeFaults(lines string) ([]Case, error) {
 		id, symptom, ok := strings.Cut(strings.TrimSpace(line), "\t")
 		if !ok || !faultID.MatchString(id) || symptom == "" {
 			return nil, fmt.Errorf("decode fault %d: %q is not an id and a symptom", len(cases)+1, line)
+		}
+		if slices.ContainsFunc(cases, func(c Case) bool { return c.ID == id }) {
+			return nil, fmt.Errorf("decode fault %d: %s has a symptom already", len(cases)+1, id)
 		}
 		cases = append(cases, Case{ID: id, Kind: faultKinds[id[0]], Symptom: symptom})
 	}

@@ -142,7 +142,7 @@ func TestFaultsAndDocument(t *testing.T) {
 }
 
 func TestDecodeFaultsRefuses(t *testing.T) {
-	for _, lines := range []string{"F1\tShort.", "X01\tOf no kind.", "F01", "F01\t"} {
+	for _, lines := range []string{"F1\tShort.", "X01\tOf no kind.", "F01", "F01\t", "F01\tOne.\nF01\tAnother."} {
 		if cases, err := decodeFaults(lines); err == nil {
 			t.Errorf("%q: decoded as %v", lines, cases)
 		}

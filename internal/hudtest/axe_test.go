@@ -87,7 +87,7 @@ func menuViews(p *Page, session func(*Page)) []view {
 
 // views returns all pages and panels, with the dialogs, lists and menus that open over them. The panels are the tabs that the
 // page shows.
-func views(p *Page, rich, acting, failed string) []view {
+func views(p *Page, rich, lastCall, acting, failed string) []view {
 	p.t.Helper()
 	address := func(to, shown string) func(*Page) {
 		return func(p *Page) {
@@ -101,6 +101,11 @@ func views(p *Page, rich, acting, failed string) []view {
 	all := []view{
 		{name: "home", show: address("#/", `document.querySelector("main")?.innerText.includes("session")`)},
 		{name: "the server", show: address("#/server", `document.querySelector("main")?.innerText.includes("Models")`)},
+		{name: "deleted sessions", show: address("#/bin", `document.querySelector("[data-deleted]")`)},
+		{name: "editors", show: address("#/connect", `document.querySelector("main pre")`)},
+		{name: "a request beside another", show: address("#/session/"+rich+"/requests/"+lastCall, `document.querySelector(".compared-list [data-item]")`)},
+		{name: "no request", show: address("#/session/"+rich+"/requests/call_none", `document.querySelector(".request-page .mark.bad")`)},
+		{name: "print", show: address("#/session/"+acting+"/print", `document.querySelector(".print-title [role=status]")`)},
 		{name: "no session", show: address("#/session/sess_none", `document.querySelector("main")?.innerText.includes("not found")`)},
 	}
 	session(p)
@@ -126,6 +131,30 @@ func views(p *Page, rich, acting, failed string) []view {
 		view{name: "a failed turn", show: address("#/session/"+failed, `document.querySelector(".failure")`)},
 		view{name: "shortcuts", show: func(p *Page) { session(p); p.press("?"); p.Wait(`document.querySelector("dialog:modal")`) }, hide: escape},
 		view{name: "a new session", show: func(p *Page) { session(p); p.press("n"); p.Wait(`document.querySelector("dialog:modal")`) }, hide: escape},
+		view{name: "is it in", show: func(p *Page) {
+			session(p)
+			p.Wait(`((b) => b && (b.click(), true))(document.querySelector("[aria-label='Is it in?']"))`)
+			p.Wait(openFind + ` && document.querySelector("dialog [data-found]")`)
+		}, hide: escape},
+		view{name: "find", show: func(p *Page) {
+			session(p)
+			p.press("c")
+			p.chord("f")
+			p.Wait(`document.activeElement?.id === "find"`)
+			p.input("#find", "case")
+			p.WaitText(".find-state", "1 of")
+		}, hide: func(p *Page) { p.Type(kb.Escape); p.Wait(`!document.querySelector(".find")`) }},
+		view{name: "a draft", show: func(p *Page) {
+			session(p)
+			p.input("#prompt", "What does it do?")
+			p.Wait(`document.querySelector(".draft-line")`)
+		}, hide: func(p *Page) { p.input("#prompt", "") }},
+		view{name: "the list of sessions", show: func(p *Page) {
+			session(p)
+			p.Wait(`document.querySelector(".sidebar") || (document.querySelector("` + showSessions + `").click(), false)`)
+		}, hide: func(p *Page) {
+			p.Wait(`!document.querySelector(".drawer") || (document.querySelector(".drawer [aria-label^='Hide sessions']").click(), false)`)
+		}},
 		view{name: "completions", show: func(p *Page) {
 			session(p)
 			p.input("#prompt", "@parser")
@@ -198,6 +227,9 @@ func TestH17AxeFindsNoViolation(t *testing.T) {
 	if _, err := e.Prompt(failed, "Fail"); err == nil {
 		t.Error("the prompt did not fail")
 	}
+	gone := e.NewSession(w.Home.Project)
+	ask[any](t, e, "session/delete", gone, nil)
+	calls := ask[struct{ Calls []struct{ CallID string } }](t, e, "_strata/usage/list", rich, nil).Calls
 	p := Open(t, w.Server)
 	Eval[int](p, axeScript(t)+"; 1")
 	seen := make(map[string]bool)
@@ -215,7 +247,7 @@ func TestH17AxeFindsNoViolation(t *testing.T) {
 		}
 	}
 	p.Run(chromedp.EmulateViewport(1440, 900))
-	all := views(p, rich, acting, failed)
+	all := views(p, rich, calls[len(calls)-1].CallID, acting, failed)
 	for _, width := range []int64{390, 900, 1440, 1920} {
 		p.Run(chromedp.EmulateViewport(width, 900))
 		for _, v := range all {

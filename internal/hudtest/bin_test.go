@@ -62,17 +62,17 @@ func TestH31Bin(t *testing.T) {
 	p.Wait(fmt.Sprintf("document.querySelector(%s) && !document.querySelector(%s)", quote(rowOf(sid)), quote(entry(sid))))
 	p.Wait(`document.activeElement !== document.body`) // the focus is not lost with the entry
 
-	p.Click(entry(other) + " button[aria-label^='Delete for good']")
+	p.Click(entry(other) + " button[aria-label^='Delete permanently']")
 	p.WaitText(entry(other), "This cannot be undone.")
 	p.Click(entry(other) + " .confirm button:last-child") // Cancel
 	if got := deletedSessions(t, e); len(got) != 1 {
 		t.Fatalf("after a cancel the bin has %+v", got)
 	}
-	p.Click(entry(other) + " button[aria-label^='Delete for good']")
+	p.Click(entry(other) + " button[aria-label^='Delete permanently']")
 	p.Click(entry(other) + " .confirm .primary")
 	p.WaitText("main", "No deleted sessions")
 	if err := e.Call("_strata/session/undelete", map[string]any{"sessionId": other}, nil); err == nil {
-		t.Error("a session that was deleted for good came back")
+		t.Error("a session that was deleted permanently came back")
 	}
 }
 

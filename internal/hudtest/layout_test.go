@@ -3,6 +3,7 @@ package hudtest
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/chromedp/cdproto/cdp"
@@ -178,4 +179,26 @@ func (p *Page) drag(selector string, by float64) {
 	mouse(input.DispatchMouseEventTypeMouseMoved, at[0]+by/2)
 	mouse(input.DispatchMouseEventTypeMouseMoved, at[0]+by)
 	mouse(input.DispatchMouseEventTypeMouseReleased, at[0]+by)
+}
+
+// All tabs of the inspector are in sight beside a conversation at the width of a laptop, the chosen one always, and the
+// foot of the prompt says no number twice.
+func TestTheInspectorsTabsAreInSight(t *testing.T) {
+	w := newPricedWorld(t)
+	e := w.Editor(t)
+	sid := e.NewSession(w.Home.Project)
+	prompt(t, e, sid, "Remember this. "+strings.Repeat("A word of a long prompt. ", 400))
+	p := Open(t, w.Server)
+	p.Tab(sid, "rules")
+	p.size(1440, 900)
+	p.Equals(`(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)(document.querySelector(".tabs"))`, 0)
+	p.size(390, 844)
+	p.Tab(sid, "budget")
+	p.Tab(sid, "rules")
+	p.Wait(`document.querySelector("#tab-rules").getBoundingClientRect().right <= innerWidth - 16`)
+	p.size(1440, 900)
+	p.input("#prompt", "What about this?")
+	p.Wait(`/^\+\d+ tokens, reads .+ from the cache, about \$0\.\d+$/.test(document.querySelector(".draft-line")?.innerText ?? "")`)
+	p.Wait(`/^Cache warm for .+ s, then \$0\.\d+$/.test(document.querySelector(".warmth")?.innerText ?? "")`)
+	p.Wait(`document.querySelector(".draft-line").getBoundingClientRect().top === document.querySelector(".warmth").getBoundingClientRect().top`)
 }

@@ -69,7 +69,7 @@ func TestIsItIn(t *testing.T) {
 	p := Open(t, w.Server)
 	p.Tab(sid, "files")
 	head := fmt.Sprintf(`header[data-message=%q]`, id)
-	p.Click(head + " button[aria-label='Is it in?']")
+	p.Click(head + " button[aria-label='Is it in the next request?']")
 	p.Wait(openFind)
 	l := p.foundIs(t, e, sid, map[string]any{"messageId": id})
 	if l.State != "whole" || l.Since == nil || l.Since.CallID == "" {
@@ -97,7 +97,7 @@ func TestIsItIn(t *testing.T) {
 	p.Type(kb.Escape)
 	p.Wait(`!document.querySelector("dialog[open]")`)
 
-	p.Click(`[data-file="turn.go"] button[aria-label="Is turn.go in?"]`)
+	p.Click(`[data-file="turn.go"] button[aria-label="Is turn.go in the next request?"]`)
 	p.Wait(openFind)
 	p.foundIs(t, e, sid, map[string]any{"path": "turn.go"})
 	p.Click("dialog[open] [data-action=remove]")

@@ -247,7 +247,7 @@ func TestH16ADraftIsKept(t *testing.T) {
 		p.Wait(promptText + ` === "A draft" && ` + chips + ` === "shot.png,words.txt" && document.querySelector(".composer .thumb").naturalWidth === 1`)
 	}
 	isKept("after paste and drop")
-	p.WaitText(".toast.bad", "Cannot attach binary.dat is neither text nor a")
+	p.WaitText(".toast.bad", "Cannot attach binary.dat: not a text and not a")
 
 	p.Click("button[aria-label='Edit prompt']")
 	p.Wait(promptText + ` === "The first prompt" && ` + chips + ` === ""`)

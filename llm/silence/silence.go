@@ -22,7 +22,7 @@ type Watch struct {
 	limit time.Duration
 }
 
-// New waits for the first byte. first is 0 where it may take any time; between limits each later wait.
+// New waits for the first byte. first is 0 for an unlimited wait; between limits each later wait.
 func New(cancel context.CancelCauseFunc, first, between time.Duration) *Watch {
 	w := &Watch{cancel: cancel, limit: between}
 	if first > 0 {
@@ -61,7 +61,7 @@ func (w *Watch) Stop() {
 	}
 }
 
-// Body returns a reader that tells the watch of every byte that arrives, be it of a comment.
+// Body returns a reader that notifies the watch of every byte that arrives, also of a comment.
 func (w *Watch) Body(r io.Reader) io.Reader { return &body{r, w} }
 
 type body struct {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// folderTime bounds the wait for a folder: a dead network mount can keep a look at it for ever.
+// folderTime is the maximum wait for a folder: a dead network mount can block for ever.
 const folderTime = 3 * time.Second
 
 // look is a look at one folder. found is set when done is closed.
@@ -17,9 +17,8 @@ type look[T any] struct {
 	found T
 }
 
-// looks are concurrent looks at folders. A look that does not return is left behind; until it does, no other one at the
-// same folder starts. Above the maximum number of looks, a folder counts as one that does not respond. Safe for concurrent
-// use.
+// looks are concurrent looks at folders. Until a look returns, no other look at the same folder starts. Above the maximum
+// number of looks, a folder counts as not responding. Safe for concurrent use.
 type looks[T any] struct {
 	at    func(dir string) T
 	limit time.Duration // of each wait
@@ -35,7 +34,7 @@ func newLooks[T any](at func(dir string) T, limit time.Duration, most, kept int)
 	return &looks[T]{at: at, limit: limit, most: most, kept: kept, running: make(map[string]*look[T]), known: make(map[string]*look[T])}
 }
 
-// start returns the running look at a folder, a new one if there is none.
+// start returns the running look at a folder, or starts one.
 func (l *looks[T]) start(dir string) *look[T] {
 	dir = filepath.Clean(dir)
 	l.mu.Lock()

@@ -1,6 +1,6 @@
-// Package bin is the bin of deleted sessions: it lists them, and purges one before its time.
+// Package bin is the bin of deleted sessions: it lists them, and marks a session for a purge before its retention ends.
 //
-// It purges nothing itself: a purge erases text from the whole database, and only the server's housekeeping does that.
+// It must never purge: a purge erases text from the whole database, and only the server's housekeeping does that.
 package bin
 
 import (
@@ -32,8 +32,8 @@ func New(opt Options) *Bin { return &Bin{opt: opt, due: make(chan struct{}, 1)} 
 // Due receives when sessions must be purged now.
 func (b *Bin) Due() <-chan struct{} { return b.due }
 
-// List returns a page of the deleted sessions, the last deleted first. cursor is that of the page before, empty for the
-// first page.
+// List returns a page of the deleted sessions, most recently deleted first. cursor is that of the previous page, empty
+// for the first page.
 func (b *Bin) List(ctx context.Context, cursor string) (wire.DeletedPage, error) {
 	list, next, err := b.opt.Store.List(ctx, cursor, wire.PageSize)
 	if err != nil {
@@ -49,8 +49,8 @@ func (b *Bin) List(ctx context.Context, cursor string) (wire.DeletedPage, error)
 	return page, nil
 }
 
-// Purge takes a session out of the bin for good: it can no longer be undeleted, and Due receives. The error is that of a
-// session that does not exist if it is not in the bin.
+// Purge marks a deleted session for a purge: it can no longer be undeleted, and Due receives. The error for a session that
+// is not in the bin is that for an unknown session.
 func (b *Bin) Purge(ctx context.Context, id string) error {
 	if err := b.opt.Store.PurgeNext(ctx, id); err != nil {
 		return wire.SessionError(id, err)

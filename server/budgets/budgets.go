@@ -63,7 +63,7 @@ type Services struct {
 	Told     Told
 }
 
-// States returns the budgets with what is spent in their running periods.
+// States returns the budgets with the cost in their current periods.
 func (l *Ledger) States(ctx context.Context) ([]wire.BudgetState, error) {
 	states := make([]wire.BudgetState, len(l.budgets))
 	if len(states) == 0 {
@@ -114,9 +114,9 @@ func level(s *wire.BudgetState) int {
 // Text returns the warning about a budget.
 func Text(s *wire.BudgetState) string {
 	period := map[string]string{Day: "today", Month: "this month"}[s.Per]
-	text := fmt.Sprintf("Budget %s: $%.2f of $%.2f is spent %s (%d %%).", s.Name, s.Spent, s.Limit, period, int(100*s.Spent/s.Limit))
+	text := fmt.Sprintf("Budget %s: $%.2f of $%.2f spent %s (%d %%).", s.Name, s.Spent, s.Limit, period, int(100*s.Spent/s.Limit))
 	if s.State == Over {
-		text = fmt.Sprintf("Budget %s exceeded: $%.2f of $%.2f is spent %s. Prompts are not blocked.", s.Name, s.Spent, s.Limit, period)
+		text = fmt.Sprintf("Budget %s exceeded: $%.2f of $%.2f spent %s. Prompts are not blocked.", s.Name, s.Spent, s.Limit, period)
 	}
 	switch {
 	case s.Unpriced == 1:

@@ -113,14 +113,14 @@ func TestEachThresholdIsToldOnce(t *testing.T) {
 	}{
 		{spend: 7.5, at: "/home/me"},
 		{spend: 0.5, at: "/other", events: []string{"work near"}},
-		{at: "/home/me/a", notice: "Budget work: $8.00 of $10.00 is spent today (80 %)."},
+		{at: "/home/me/a", notice: "Budget work: $8.00 of $10.00 spent today (80 %)."},
 		{at: "/home/me/a"},
 		{spend: 1, restart: true, at: "/home/me/a"},
 		{spend: 1, restart: true, at: "/other", events: []string{"work over"}},
-		{restart: true, at: "/home/me/b", notice: "Budget work exceeded: $10.00 of $10.00 is spent today. Prompts are not blocked."},
+		{restart: true, at: "/home/me/b", notice: "Budget work exceeded: $10.00 of $10.00 spent today. Prompts are not blocked."},
 		{spend: 5, restart: true, at: "/home/me/b"},
 		{nextDay: true, at: "/home/me"},
-		{spend: 12, at: "/home/me", events: []string{"work over"}, notice: "Budget work exceeded: $12.00 of $10.00 is spent today. Prompts are not blocked."},
+		{spend: 12, at: "/home/me", events: []string{"work over"}, notice: "Budget work exceeded: $12.00 of $10.00 spent today. Prompts are not blocked."},
 		{at: "/home/me"},
 	} {
 		l := b.ledger(budget)
@@ -151,7 +151,7 @@ var last *Ledger
 func TestAnotherLimitWarnsAgain(t *testing.T) {
 	b := newBooks()
 	b.spend("/home/me", 9)
-	for limit, want := range map[float64]string{10: "Budget day: $9.00 of $10.00 is spent today (90 %).", 11: "Budget day: $9.00 of $11.00 is spent today (81 %)."} {
+	for limit, want := range map[float64]string{10: "Budget day: $9.00 of $10.00 spent today (90 %).", 11: "Budget day: $9.00 of $11.00 spent today (81 %)."} {
 		l := b.ledger(Budget{Name: "day", Per: Day, Limit: limit, WarnPercent: 80})
 		b.look(t, l)
 		if texts := l.Take("/anywhere"); len(texts) != 1 || texts[0] != want {

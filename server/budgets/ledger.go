@@ -10,19 +10,19 @@ import (
 	"strata/server/wire"
 )
 
-// Told remembers the warnings that were given, also after a restart. Methods may block.
+// Told stores the newest warnings, also across restarts. Methods may block.
 type Told interface {
-	// Warnings returns what was told of each budget, by key.
+	// Warnings returns the newest warning about each budget, by key.
 	Warnings(ctx context.Context) (map[string]spending.Warned, error)
-	// SetWarning stores what was told of a budget.
+	// SetWarning stores the newest warning about a budget.
 	SetWarning(ctx context.Context, key string, warned spending.Warned) error
 }
 
-// pace is the minimum time between two looks at what is spent.
+// pace is the minimum time between two comparisons.
 const pace = time.Second
 
-// Ledger follows what is spent, and gives each warning once in a period: to all who follow the server, and as a notice in the
-// session that prompts next, or runs. Methods are safe for concurrent use.
+// Ledger compares the cost of calls with the budgets, and sends each warning once in a period: as an event, and as a notice
+// in a session that runs, or in the next one that prompts. Methods are safe for concurrent use.
 type Ledger struct {
 	budgets  []Budget
 	services Services
@@ -39,7 +39,7 @@ func New(list []Budget, services Services) *Ledger {
 	return &Ledger{budgets: list, services: services, wake: make(chan struct{}, 1), due: make(map[string]wire.BudgetState)}
 }
 
-// Changed notes that something can have been spent. It does not block.
+// Changed notes that the cost can have changed. It does not block.
 func (l *Ledger) Changed() {
 	select {
 	case l.wake <- struct{}{}:
@@ -47,7 +47,7 @@ func (l *Ledger) Changed() {
 	}
 }
 
-// Run looks at what is spent after each change until ctx ends. It calls tell for each budget that has reached a threshold;
+// Run compares cost and budgets after each change until ctx ends. It calls tell for each budget that has reached a threshold;
 // its notice can be taken then. failed receives the errors.
 func (l *Ledger) Run(ctx context.Context, tell func(wire.BudgetState), failed func(error)) {
 	if len(l.budgets) == 0 {
@@ -76,7 +76,7 @@ func (l *Ledger) Run(ctx context.Context, tell func(wire.BudgetState), failed fu
 	}
 }
 
-// look compares what is spent with the budgets, and stores what was told.
+// look compares the cost with the budgets, and stores the warnings.
 func (l *Ledger) look(ctx context.Context, tell func(wire.BudgetState)) error {
 	if err := l.load(ctx); err != nil {
 		return err

@@ -1,5 +1,5 @@
-// Package compare compares two requests of a session: the beginning that is the same, where the cache ends, and what happened to
-// each item after that, with the reason as far as it is known.
+// Package compare compares two requests of a session. It returns the unchanged prefix, the first change, where the cache ends,
+// and a row with the change and its reason for each later item.
 //
 // It is pure: a comparison is a function of the two requests and of the edits of the view between them.
 package compare
@@ -36,7 +36,7 @@ type Prefix struct {
 	Tokens int `json:"tokens"` // counted
 }
 
-// First is the first change: a provider's cache of the earlier request is of no use from there on.
+// First is the first change, where the provider's cache of the earlier request ends.
 type First struct {
 	Key    string `json:"key"`
 	Kind   string `json:"kind"`
@@ -83,8 +83,8 @@ func Requests(before, after *history.Request, edits []history.Edit) Comparison {
 	return c
 }
 
-// first returns the first change after a prefix: what became of the earlier request's next item, or what is before it now. Without
-// a reason of its own, it has that for which the request was laid out again.
+// first returns the first change after a prefix: the earlier request's next item was changed, moved or removed, or another item is
+// before it. If the change has no reason of its own, its reason is that of the rebuild.
 func first(rows []Row, prefix int, cut string) *First {
 	i := slices.IndexFunc(rows, func(r Row) bool { return r.Before != nil && r.Before.Index == prefix && r.Change != Same })
 	if i < 0 {
@@ -124,7 +124,7 @@ func sameBytes(a, b *history.RequestItem) bool {
 	return a.Key == b.Key && a.Kind == b.Kind && a.Hash == b.Hash
 }
 
-// prefix returns the number of items at the start that are the same.
+// prefix returns the number of equal items at the start.
 func prefix(a, b []history.RequestItem) (n int) {
 	for n < len(a) && n < len(b) && sameBytes(&a[n], &b[n]) {
 		n++

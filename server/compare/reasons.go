@@ -7,7 +7,7 @@ import (
 	"strata/history"
 )
 
-// Reasons that are none of an omission, of an edit of the view, or of a file.
+// Reasons besides those of omissions, of edits of the view, and of files.
 const (
 	reasonNew       = "new"
 	reasonEdited    = "edited"    // another text
@@ -30,7 +30,7 @@ const (
 // kindDiff is the kind of an entry with a change of a file.
 const kindDiff = "diff"
 
-// reasons is what is known of the changes between two requests.
+// reasons holds the known causes of the changes between two requests.
 type reasons struct {
 	cut      string
 	omitted  map[string]string        // reasons by key, of the later request
@@ -80,7 +80,7 @@ func omissions(r *history.Request) map[string]string {
 	return all
 }
 
-// explain sets the reason of a row. was and is are its items; nil for none.
+// explain sets the reason of a row. was and is are its items, nil for none.
 func (w *reasons) explain(r *Row, was, is *history.RequestItem) {
 	switch r.Change {
 	case Same:

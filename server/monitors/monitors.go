@@ -1,4 +1,4 @@
-// Package monitors tells clients what happens in all sessions: the events of _strata/server/subscribe.
+// Package monitors sends clients the events of all sessions, those of _strata/server/subscribe.
 //
 // It must never block on a client: of the events of one kind and session only the newest waits.
 package monitors
@@ -17,8 +17,8 @@ import (
 	"strata/session/following"
 )
 
-// maxWaiting is the maximum number of events that wait for one monitor. A monitor that exceeds it is told to list the
-// sessions again.
+// maxWaiting is the maximum number of events that wait for one monitor. A monitor that exceeds it receives a reset:
+// its client lists the sessions again.
 const maxWaiting = 4096
 
 // Monitor is a connection's subscription of the events of all sessions. Of the events of one type and session only the
@@ -81,7 +81,7 @@ type Monitors struct {
 	news   map[string]following.Doing // sessions that no client may learn of yet, see expect; what they do
 }
 
-// Sources are what Monitors tells of besides sessions. Its functions are safe for concurrent use.
+// Sources are the sources of the other events. Its functions are safe for concurrent use.
 type Sources struct {
 	Counts  func(context.Context) wire.Counts
 	Storage func() string                                // why nothing can be stored, "" if it can

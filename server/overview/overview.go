@@ -104,7 +104,7 @@ func (t *Table) Overview() Overview {
 		o.Sessions = append(o.Sessions, *s)
 	}
 	slices.SortFunc(o.Sessions, func(a, b SpentSession) int {
-		return cmp.Or(dearer(&a.Spent, &b.Spent), strings.Compare(a.SessionID, b.SessionID))
+		return cmp.Or(byCost(&a.Spent, &b.Spent), strings.Compare(a.SessionID, b.SessionID))
 	})
 	o.Sessions = o.Sessions[:min(len(o.Sessions), maxSessions)]
 	return o
@@ -117,13 +117,13 @@ type group struct {
 	Spent
 }
 
-// groups returns the groups by name, the dearest first. Beyond maxGroups, the last one is the rest.
+// groups returns the groups by name, highest cost first. Beyond maxGroups, the last one is the rest.
 func groups(of map[string]*Spent) []group {
 	all := make([]group, 0, len(of))
 	for name, spent := range of {
 		all = append(all, group{name: name, Spent: *spent})
 	}
-	slices.SortFunc(all, func(a, b group) int { return cmp.Or(dearer(&a.Spent, &b.Spent), strings.Compare(a.name, b.name)) })
+	slices.SortFunc(all, func(a, b group) int { return cmp.Or(byCost(&a.Spent, &b.Spent), strings.Compare(a.name, b.name)) })
 	if len(all) > maxGroups {
 		rest := group{others: len(all) - maxGroups}
 		for i := range all[maxGroups:] {
@@ -137,8 +137,8 @@ func groups(of map[string]*Spent) []group {
 	return all
 }
 
-// dearer orders sums by cost, and those of equal cost by tokens.
-func dearer(a, b *Spent) int {
+// byCost orders sums by cost, highest first, and equal ones by tokens.
+func byCost(a, b *Spent) int {
 	return cmp.Or(cmp.Compare(b.Cost, a.Cost), cmp.Compare(b.Usage.Context()+b.Usage.Output, a.Usage.Context()+a.Usage.Output))
 }
 

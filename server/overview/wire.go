@@ -31,7 +31,7 @@ type Overview struct {
 	Days     []SpentDay         `json:"days"` // oldest first, also those without calls
 	Models   []SpentModel       `json:"models"`
 	Folders  []SpentFolder      `json:"folders"`
-	Sessions []SpentSession     `json:"sessions"` // the dearest
+	Sessions []SpentSession     `json:"sessions"` // those with the highest cost
 	Budgets  []wire.BudgetState `json:"budgets"`  // by name; their periods do not depend on the parameters
 }
 

@@ -1,4 +1,4 @@
-// Package past serves the methods about requests that were sent: how one was laid out, and how two differ.
+// Package past serves the methods of kept requests: it returns the layout of one, and compares two.
 package past
 
 import (
@@ -21,7 +21,7 @@ type Requests struct {
 	Age   time.Duration // how long requests are kept
 }
 
-// Get returns how the request of a call was laid out.
+// Get returns the layout of the request of a call.
 func (r *Requests) Get(ctx context.Context, params *GetParams) (any, error) {
 	if params.MessageID == "" {
 		k, err := r.of(ctx, params.SessionID, params.CallID)

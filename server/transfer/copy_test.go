@@ -146,7 +146,7 @@ func TestLinesThatAreRefused(t *testing.T) {
 		"an edit of no number":   {append(firstLines(), Line{Edit: &history.Edit{ID: "edit_a"}}), "params.lines[1].edit.seq: must be"},
 		"a newer version":        {newer, "version 2 is newer than version 1"},
 		"as many lines as may":   {long, `unknown line type ""`},
-		"one more line than may": {append(long, Line{}), "lines: 20001 exceed the limit of 20000"},
+		"one more line than may": {append(long, Line{}), "lines: 20001 exceeds the limit of 20000"},
 	} {
 		_, err := in.Import(t.Context(), ImportPage{Lines: tt.lines})
 		if fault, ok := errors.AsType[*rpc.Error](err); !ok || fault.Code != rpc.CodeInvalidParams || !strings.Contains(fault.Message, tt.want) {

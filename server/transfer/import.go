@@ -59,7 +59,7 @@ type ImportResult struct {
 // shows it. An error in the first page ends the import; after an error in a later page that page can be sent again.
 func (in *Importer) Import(ctx context.Context, p ImportPage) (ImportResult, error) {
 	if len(p.Lines) > maxImportLines {
-		return ImportResult{}, wire.InvalidParams("params.lines: %d exceed the limit of %d in a page", len(p.Lines), maxImportLines)
+		return ImportResult{}, wire.InvalidParams("params.lines: %d exceeds the limit of %d in a page", len(p.Lines), maxImportLines)
 	}
 	id, lines := p.ImportID, p.Lines
 	if id == "" {

@@ -56,7 +56,7 @@ func (p *PromptParams) Blocks() ([]history.Block, error) {
 		return nil, err
 	}
 	if id := p.PromptID(); len(id) > MaxPromptID {
-		return nil, InvalidParams("params._meta.strata.promptId: %d bytes exceed the limit of %d", len(id), MaxPromptID)
+		return nil, InvalidParams("params._meta.strata.promptId: %d bytes exceeds the limit of %d", len(id), MaxPromptID)
 	}
 	if _, err := history.ParseMeta(p.Attached()); err != nil {
 		return nil, InvalidParams("params._meta.strata.%s", err)
@@ -67,7 +67,7 @@ func (p *PromptParams) Blocks() ([]history.Block, error) {
 // promptBlocks returns the blocks of a prompt for the transcript.
 func promptBlocks(prompt []ContentBlock) ([]history.Block, error) {
 	if len(prompt) > maxBlocks {
-		return nil, InvalidParams("params.prompt: %d blocks exceed the limit of %d", len(prompt), maxBlocks)
+		return nil, InvalidParams("params.prompt: %d blocks exceeds the limit of %d", len(prompt), maxBlocks)
 	}
 	blocks := make([]history.Block, 0, len(prompt))
 	for i := range prompt {

@@ -44,7 +44,7 @@ type ToolParams struct {
 // SessionTools returns the tools for the session, nil if the parameter is missing.
 func (p *AssembleParams) SessionTools() ([]session.Tool, error) {
 	if len(p.Tools) > maxTools {
-		return nil, InvalidParams("params.tools: %d exceed the limit of %d", len(p.Tools), maxTools)
+		return nil, InvalidParams("params.tools: %d exceeds the limit of %d", len(p.Tools), maxTools)
 	}
 	if p.Tools == nil {
 		return nil, nil

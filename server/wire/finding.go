@@ -29,7 +29,7 @@ func (p *LocateParams) Subject() (finding.Subject, error) {
 	case named != 1:
 		return finding.Subject{}, InvalidParams("params: expected one of messageId, path and key, got %d", named)
 	case len(p.Text) > finding.MaxText:
-		return finding.Subject{}, InvalidParams("params.text: %d bytes exceed the limit of %d", len(p.Text), finding.MaxText)
+		return finding.Subject{}, InvalidParams("params.text: %d bytes exceeds the limit of %d", len(p.Text), finding.MaxText)
 	}
 	return finding.Subject{Message: p.MessageID, Path: p.Path, Key: p.Key, Text: p.Text}, nil
 }

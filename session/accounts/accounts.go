@@ -95,7 +95,7 @@ func (a *Accounts) Breakdown(reply func(assembly.Breakdown, error)) {
 	})
 }
 
-// Cache tells how long the provider's cache keeps what the next request would read, and what that request costs. newest
+// Cache reports how long the provider's cache keeps the prefix of the next request, and the cost of that request. newest
 // returns the newest calls of the session, oldest first.
 func (a *Accounts) Cache(newest func(context.Context) ([]history.Call, error), reply func(cachetime.Outlook, error)) {
 	mailbox.Ask(a.mailbox, reply, func() {

@@ -9,7 +9,7 @@ import (
 	"strata/stability"
 )
 
-// MaxCalls limits the calls of which the past is told, and MaxMarks the marks: the newest ones.
+// MaxCalls is the maximum number of calls whose past is reported, and MaxMarks that of the marks: the newest ones.
 const (
 	MaxCalls = 500
 	MaxMarks = 500

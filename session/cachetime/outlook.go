@@ -1,5 +1,5 @@
-// Package cachetime tells how long a provider's cache keeps what a session has sent, what the next request costs before and
-// after that moment, and what happened to the cache in the past.
+// Package cachetime reports how long a provider's cache keeps the prefix of a session's next request, the cost of that
+// request before and after the expiry, and past events of the cache.
 //
 // It must never send a request.
 package cachetime

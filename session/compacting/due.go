@@ -160,8 +160,8 @@ func outline(s *assembly.State) compaction.History {
 	return h
 }
 
-// compactable returns the messages of a view without those that a user keeps, and the answers of kept prompts. A compaction leaves
-// these where they are; those of the newest exchange show what that is.
+// compactable returns the messages of a view without kept messages and the answers to kept prompts, which no compaction changes.
+// Those of the newest exchange are included, so that the strategy recognizes it.
 func compactable(view []history.Viewed) []history.Viewed {
 	newest := len(view) - 1
 	for newest >= 0 && view[newest].Role != history.RoleUser {
@@ -179,7 +179,7 @@ func compactable(view []history.Viewed) []history.Viewed {
 	return left
 }
 
-// answersKept reports whether a message is the answer of a prompt before it that a user keeps.
+// answersKept reports whether a message is the answer to a kept prompt before it.
 func answersKept(prompt, answer *history.Viewed) bool {
 	return prompt.Kept && prompt.Role == history.RoleUser && answer.Role == history.RoleAssistant && !answer.HasCalls
 }

@@ -11,7 +11,7 @@ import (
 	"strata/stability"
 )
 
-// Find tells how much of a subject the next request contains. The error is an *UnknownError for a message that does not exist.
+// Find reports how much of a subject the next request contains. The error is an *UnknownError for a message that does not exist.
 func (f *Finder) Find(subject Subject, reply func(Found, error)) {
 	mailbox.Ask(f.mailbox, reply, func() {
 		l := look{Subject: subject, state: f.host.NextState()}

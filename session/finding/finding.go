@@ -1,5 +1,5 @@
-// Package finding tells whether the next request of a session contains a message, a file or a text, and why, and arranges single
-// messages of the view.
+// Package finding reports whether the next request of a session contains a message, a file or a text, and why, and arranges
+// single messages of the view.
 //
 // It must never send a request.
 package finding
@@ -46,7 +46,7 @@ type UnknownError struct{ ID string }
 
 func (e *UnknownError) Error() string { return fmt.Sprintf("message %s not found", clip.Name(e.ID)) }
 
-// State says how much of something the next request contains.
+// State is how much of a subject the next request contains.
 type State string
 
 // The states.
@@ -58,7 +58,7 @@ const (
 	NotIn      State = "not_in"     // for another reason
 )
 
-// Found is what the next request contains of something.
+// Found describes how the next request contains a subject.
 type Found struct {
 	Key   string `json:"key"` // of its item
 	State State  `json:"state"`
@@ -97,7 +97,7 @@ const (
 	Remove  Action = "remove"
 )
 
-// Subject is what is looked for. One of the first three fields is set.
+// Subject is the message, file or item to find. One of the first three fields is set.
 type Subject struct {
 	Message string // id
 	Path    string

@@ -10,7 +10,7 @@ import (
 	"strata/internal/lazy"
 )
 
-// MaxText is the maximum number of bytes of a text that is looked for.
+// MaxText is the maximum length of a text to find, in bytes.
 const MaxText = 64 << 10
 
 // targets are the parts of Markdown that a page does not show: addresses of links, and the languages of code.

@@ -1,4 +1,4 @@
-// Package metered notes how a call of a model goes, for its row in the usage log.
+// Package metered measures model calls for their rows in the usage log.
 //
 // It must never call a model or store a row.
 package metered
@@ -11,7 +11,7 @@ import (
 	"strata/session/assembly"
 )
 
-// Call is a call of a model, with all requests that are sent for it. It belongs to one goroutine at a time. The methods of a
+// Call is a model call, with all requests that are sent for it. It belongs to one goroutine at a time. The methods of a
 // nil Call describe one that was never sent.
 type Call struct {
 	now              func() time.Time
@@ -20,7 +20,7 @@ type Call struct {
 	received         bool
 }
 
-// Begin returns a call of which nothing was sent yet.
+// Begin returns a call before its first request.
 func Begin(now func() time.Time) *Call { return &Call{now: now} }
 
 // Sending notes that a request is about to be sent.
@@ -38,7 +38,7 @@ func (c *Call) Event(e *reply.Event) {
 	}
 }
 
-// Ended notes how the newest request ended.
+// Ended notes the end of the newest request.
 func (c *Call) Ended(r *reply.Result) {
 	c.end = c.now()
 	c.attempts += r.Attempts

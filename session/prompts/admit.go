@@ -27,7 +27,7 @@ type Admission struct {
 
 // Admit reads the files that a prompt refers to, counts the message and checks that it can fit at all. The error is a
 // *assembly.BudgetError for a prompt that is too large, a *workspace.RefusedError for a required file, and ErrInvalid for
-// content that is none.
+// invalid content.
 func Admit(ctx context.Context, s *assembly.State, reader *workspace.Reader, blocks []history.Block, meta json.RawMessage) (Admission, error) {
 	var a Admission
 	var err error

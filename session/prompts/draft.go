@@ -21,7 +21,7 @@ type Host interface {
 	Next() (assembly.State, compacting.Rules)
 }
 
-// Drafts measures prompts that are not sent, and changes nothing of the session. Its methods can be called from any goroutine.
+// Drafts measures drafts, prompts that are not sent, and does not change the session. Its methods can be called from any goroutine.
 type Drafts struct {
 	host      Host
 	mailbox   *mailbox.Mailbox
@@ -35,8 +35,8 @@ func NewDrafts(host Host, box *mailbox.Mailbox, files *workspace.Workspace, made
 	return &Drafts{host: host, mailbox: box, workspace: files, requests: made, newID: newID}
 }
 
-// Draft is a prompt that is not sent, and the request that it would be sent with. All tokens are those of the provider, as far
-// as its counts were learned.
+// Draft holds the figures of a draft and of the request that would contain it. Tokens are as the provider counts, as far as its
+// ratio is known.
 type Draft struct {
 	Tokens         int `json:"tokens"` // that the prompt adds, with the files that it attaches
 	Used           int `json:"used"`   // by the request
@@ -57,7 +57,7 @@ type Draft struct {
 	TooLarge *TooLarge `json:"tooLarge,omitempty"` // the prompt would be refused: the other figures are those of the prompt alone
 }
 
-// Compaction is one that a prompt causes.
+// Compaction is a compaction that a prompt causes.
 type Compaction struct {
 	When     When `json:"when"`
 	Messages int  `json:"messages,omitempty"` // that it removes, if it is before the request
@@ -79,7 +79,7 @@ type Cost struct {
 	Cold  float64 `json:"cold"`  // if nothing is read from the cache
 }
 
-// TooLarge says by how much a prompt is too large.
+// TooLarge compares the size of a prompt that is too large with the limit.
 type TooLarge struct {
 	Tokens int `json:"tokens"` // of the prompt, the required files and the system prompt
 	Limit  int `json:"limit"`
@@ -88,7 +88,7 @@ type TooLarge struct {
 // maxNamed limits the items that a draft names.
 const maxNamed = 100
 
-// Measure measures a prompt as if it were sent now. With whole, the Draft has the request. It ends with ctx.
+// Measure measures a prompt as if it were sent now. If whole is set, the Draft contains the request. Measure ends with ctx.
 func (d *Drafts) Measure(ctx context.Context, blocks []history.Block, whole bool, reply func(Draft, error)) {
 	mailbox.Ask(d.mailbox, reply, func() {
 		m := measuring{Drafts: d}
@@ -126,7 +126,7 @@ func (m *measuring) measure(ctx context.Context, reader *workspace.Reader, block
 		return Draft{}, ctx.Err()
 	}
 	if content.Empty(blocks) {
-		return Draft{}, fmt.Errorf("%w: the prompt holds no text, picture or resource", mailbox.ErrInvalid)
+		return Draft{}, fmt.Errorf("%w: the prompt contains no text, picture or resource", mailbox.ErrInvalid)
 	}
 	a, err := Admit(ctx, &m.state, reader, blocks, nil)
 	if large, is := errors.AsType[*assembly.BudgetError](err); is {

@@ -601,9 +601,9 @@ export interface DraftFigures {
   percentUsed: number;
   /** The window. */
   maxInputTokens: number;
-  /** Items that leave the requests with this prompt; at most 100 are named. */
+  /** Items that this prompt evicts; at most 100 are named. */
   evicts: LeftOut[];
-  /** Items that are shortened, likewise. */
+  /** Items that this prompt truncates; at most 100 are named. */
   truncates: LeftOut[];
   /**
    * The compaction that the prompt causes: `before` the request, without a model, because it does not fit otherwise, or
@@ -639,9 +639,9 @@ export interface Located {
   kept?: boolean;
   /** The state begins with the next request. */
   next?: boolean;
-  /** The edit that led to the state. */
+  /** The edit that caused the state. */
   editId?: string;
-  /** When that was, and the first call with it. */
+  /** The time of the change, and the first call after it. */
   since?: { at?: string; callId?: string; callAt?: string };
   tokens: number;
   tier?: TierName | (string & {});
@@ -654,11 +654,11 @@ export interface Located {
 
 export type TierName = 'L0' | 'L1' | 'L2' | 'L3' | 'active';
 
-/** The provider's cache: its future for the next request, without the new prompt, and its past. */
+/** How long the provider's cache stays warm for the next request (without a new prompt), what that costs, and past events. */
 export interface CacheOutlook {
-  /** `automatic`: for a time that the provider does not tell. `unseen`: no call has read what it was expected to read. */
+  /** `automatic`: the provider reports no lifetime, and an hour is assumed. `unseen`: no call so far has read the expected tokens. */
   caching: 'marked' | 'automatic' | 'unseen' | 'none';
-  /** The lifetime since the last use. */
+  /** The lifetime after the last use. */
   ttlMs?: number;
   /** Time until `expectedCacheRead` is forgotten, from the response on; missing if nothing is expected to be read. */
   warmMs?: number;
@@ -1005,9 +1005,9 @@ export interface RequestComparison {
   firstChange?: { key: string; kind: string; change: ItemChange; reason: string };
   /** Counted tokens of the later request after the prefix. */
   afterTokens: number;
-  /** Of them, those that the earlier request contained too. */
+  /** The part of `afterTokens` that the earlier request contained, too. */
   resentTokens: number;
-  /** What the provider read other than from its cache; the cost is what that cost more than a read from the cache. */
+  /** The input that the provider did not read from its cache; `cost` is the cost above that of a cache read, in US dollars. */
   anew: { tokens: number; cost: number; basis: 'reported' | 'counted' };
   rows: ComparedItem[];
 }
@@ -1057,7 +1057,7 @@ export interface SpentSession extends Spent {
   deleted?: boolean;
 }
 
-/** What a session does, in more detail than its state. */
+/** The activity of a session, in more detail than its state. */
 export type Activity = {
   /** `waiting` for the model; `calling`: a tool call runs; `asking`: the user has to decide whether a call may run. */
   kind: 'waiting' | 'thinking' | 'answering' | 'calling' | 'asking' | 'compacting';
@@ -1072,7 +1072,7 @@ export interface BudgetState {
   /** Whose sessions count, and those of the folders below it; missing: all. */
   folder?: string;
   per: 'day' | 'month';
-  /** The running period. */
+  /** The current period. */
   since: Time;
   until: Time;
   /** US dollars. */
@@ -1092,10 +1092,10 @@ export interface Overview {
   totals: Spent;
   /** Oldest first, also those without calls. */
   days: SpentDay[];
-  /** The dearest first. */
+  /** Highest cost first. */
   models: SpentModel[];
   folders: SpentFolder[];
-  /** The ten dearest. */
+  /** The ten with the highest cost, highest first. */
   sessions: SpentSession[];
   budgets: BudgetState[];
 }
@@ -1472,7 +1472,7 @@ export interface Methods {
   '_strata/session/rename': { params: OfSession & { title: string }; result: SessionInfo };
   '_strata/session/undelete': { params: OfSession; result: SessionInfo };
   '_strata/session/list_deleted': { params: { cursor?: string }; result: { sessions: DeletedSession[]; nextCursor?: string } };
-  /** Ends the retention of a deleted session. */
+  /** Purges a deleted session before its retention ends. */
   '_strata/session/purge': { params: OfSession; result: Empty };
   /** Folders whose absolute paths start with `prefix`. */
   '_strata/folders/complete': { params: { prefix: string; limit?: number }; result: { folders: string[]; more: boolean } };
@@ -1639,7 +1639,7 @@ export interface Methods {
   /** Measures a prompt as if it were sent now. A newer request of the same connection ends an older one with -32800. */
   '_strata/context/draft': { params: OfSession & { prompt: ContentBlock[]; /** Returns the request too. */ request?: boolean }; result: DraftFigures };
   '_strata/context/find': { params: OfSession & Sought; result: Located };
-  /** Keeps a message in the view, ends that, or removes a message from the view, with the results of its calls. */
+  /** Keeps a message in all requests, releases it, or takes it out of the view, with its tool calls and their results. */
   '_strata/history/arrange': { params: OfSession & { messageId: string; action: Arrangement }; result: { seq: number; messageIds: string[] } };
   '_strata/context/breakdown': { params: OfSession; result: Breakdown };
   '_strata/context/cache': { params: OfSession; result: CacheOutlook };
@@ -1677,7 +1677,7 @@ export interface Methods {
     params: { /** 1 to 366; default 30. */ days?: number; /** IANA name; default: the server's zone. */ timeZone?: string };
     result: Overview;
   };
-  /** How the request of a call was laid out. `messageId`, of the reply, selects the call instead of `callId`. */
+  /** Returns the layout of a call's request. `callId`, or the `messageId` of its reply, selects the call. */
   '_strata/requests/get': {
     params: OfSession & ({ callId: string } | { messageId: string });
     result: { kept: true; call: RequestCall; request: SentRequest } | { kept: false; reason: NotKept; call?: RequestCall };

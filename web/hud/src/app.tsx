@@ -55,6 +55,9 @@ export function App() {
   );
 }
 
+/** isThere reports whether the session of the address exists, as far as the page knows. */
+const isThere = (view: SessionView | null): view is SessionView => view !== null && view.phase.value !== "missing";
+
 /** widthOf returns the style that has the width of a pane, if the user has chosen one. */
 function widthOf(name: string, pane: typeof sidebar): Record<string, string> {
   const width = bounded(pane, pane.width.value);
@@ -82,7 +85,7 @@ function Content() {
     case "connect":
       return <ConnectPage />;
     case "session":
-      if (current.value && route.value.tab === REQUESTS) return <RequestPage key={current.value.id} view={current.value} of={route.value.of} other={route.value.with} />;
+      if (isThere(current.value) && route.value.tab === REQUESTS) return <RequestPage key={current.value.id} view={current.value} of={route.value.of} other={route.value.with} />;
       return current.value ? <SessionPage view={current.value} tab={route.value.tab} /> : <main class="page" id="main" tabIndex={-1}><Progress value={undefined} label="Connecting" /></main>;
     case "home":
       return <Home />;

@@ -1,4 +1,5 @@
 import { computed, signal } from "@preact/signals";
+import { decoded } from "./text/format.ts";
 
 /** The page named by the fragment of the address. */
 export type Route =
@@ -8,6 +9,12 @@ export type Route =
   | { page: "connect" }
   | { page: "session"; id: string; tab: string; at: number; of: string; with: string };
 
+/** sequence returns the sequence number of a message, 0 for anything else. */
+function sequence(text: string | null): number {
+  const n = Number(text);
+  return Number.isSafeInteger(n) && n > 0 ? n : 0;
+}
+
 function parse(hash: string): Route {
   const [path = "", query = ""] = hash.replace(/^#\/?/, "").split("?");
   const [page, id, tab, of] = path.split("/");
@@ -15,7 +22,7 @@ function parse(hash: string): Route {
   if (page === "bin" || page === "connect") return { page };
   if (page === "session" && id) {
     const asked = new URLSearchParams(query);
-    return { page, id: decodeURIComponent(id), tab: tab ?? "", at: Number(asked.get("at")) || 0, of: decodeURIComponent(of ?? ""), with: asked.get("with") ?? "" };
+    return { page, id: decoded(id), tab: tab ?? "", at: sequence(asked.get("at")), of: decoded(of ?? ""), with: asked.get("with") ?? "" };
   }
   return { page: "home" };
 }

@@ -8,15 +8,15 @@ import (
 	"strata/server/budgets"
 )
 
-// Budget is an amount of money that sessions should not exceed in a day or a month.
+// Budget is a limit on the cost of sessions in a day or a month.
 type Budget struct {
 	USD         *float64 `yaml:"usd" doc:"Limit of the period, in US dollars. Strata warns; it never blocks a prompt."`
 	Per         string   `yaml:"per" default:"day" oneof:"day month" doc:"Period: a calendar day or month of the server's time zone."`
-	Folder      string   `yaml:"folder" allow:"path" doc:"Folder whose sessions count, with those of the folders below it. Empty: all sessions."` // absolute
-	WarnPercent int      `yaml:"warn_percent" default:"80" min:"1" doc:"Percentage of the limit that causes the first warning; the second comes at 100."`
+	Folder      string   `yaml:"folder" allow:"path" doc:"Folder whose sessions count, including the folders below it. Empty: all sessions."` // absolute
+	WarnPercent int      `yaml:"warn_percent" default:"80" min:"1" doc:"Percentage of the limit at which Strata warns first; it warns again at 100."`
 }
 
-// fault returns what is wrong with a budget, and the key of the value; an empty text for nothing.
+// fault returns the problem of a budget and the key of the value, both empty for a valid budget.
 func (b *Budget) fault() (key, text string) {
 	switch {
 	case b.USD == nil:

@@ -78,10 +78,10 @@ type Files struct {
 	Secrets []string `yaml:"secrets" default:"default" allow:"secret" doc:"Files that look like secrets and need an explicit allow. Empty: none."`
 }
 
-// Storage bounds the records of how the requests of calls were laid out.
+// Storage limits the kept requests.
 type Storage struct {
-	RequestAge   time.Duration `yaml:"request_age" default:"720h" min:"1s" doc:"Time during which the layout of a call's request is kept."`
-	RequestBytes int64         `yaml:"request_bytes" default:"67108864" min:"1" doc:"Maximum total size of the kept layouts of requests, in bytes; the oldest are deleted first."`
+	RequestAge   time.Duration `yaml:"request_age" default:"720h" min:"1s" doc:"Time for which the request of a call is kept, without its texts."`
+	RequestBytes int64         `yaml:"request_bytes" default:"67108864" min:"1" doc:"Maximum total size of kept requests, in bytes; the oldest are deleted first."`
 }
 
 // Log is the configuration of the server's log.

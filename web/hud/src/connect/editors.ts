@@ -1,4 +1,4 @@
-/** A way to connect: what to put where. docs/editors.md has the same texts, a test compares them. */
+/** A way to connect: a configuration and its place. A test compares docs/editors.md. */
 export interface Way {
   id: string;
   name: string;

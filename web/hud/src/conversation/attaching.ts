@@ -1,6 +1,6 @@
 import { useEffect, useState } from "preact/hooks";
 import type { Attachment } from "../store/drafts.ts";
-import { base, bytes } from "../text/format.ts";
+import { base, bytes, decoded } from "../text/format.ts";
 import { pictureTypes } from "./content.tsx";
 
 /** Maximum bytes of a picture and of a text that are attached. */
@@ -14,20 +14,23 @@ export const MAX_ATTACHED = 12 << 20;
 export async function attached(file: File): Promise<Attachment> {
   const isPicture = pictureTypes.has(file.type);
   const limit = isPicture ? MAX_PICTURE : MAX_TEXT;
-  if (file.size > limit) throw new Error(`${file.name}: ${bytes(file.size)} exceeds the limit of ${bytes(limit)}`);
+  if (file.size > limit) throw new Error(`${bytes(file.size)} exceeds the limit of ${bytes(limit)}`);
   const content = await file.arrayBuffer();
   if (isPicture) return { name: file.name, block: { type: "image", mimeType: file.type, data: await base64(content, file.type) } };
-  return { name: file.name, block: { type: "resource", resource: { uri: `attachment:${encodeURIComponent(file.name)}`, text: textOf(file.name, content) } } };
+  return { name: file.name, block: { type: "resource", resource: { uri: `attachment:${encodeURIComponent(file.name)}`, text: textOf(content) } } };
 }
 
-function textOf(name: string, content: ArrayBuffer): string {
+/** pasted returns a text as a file to attach. */
+export const pasted = (text: string): File => new File([text], "Pasted text", { type: "text/plain" });
+
+function textOf(content: ArrayBuffer): string {
   try {
     const text = new TextDecoder("utf-8", { fatal: true }).decode(content);
     if (!text.includes("\0")) return text;
   } catch {
     // Reported below.
   }
-  throw new Error(`${name} is neither text nor a PNG, JPEG, GIF or WebP picture`);
+  throw new Error("not a text and not a PNG, JPEG, GIF or WebP picture");
 }
 
 function base64(content: ArrayBuffer, type: string): Promise<string> {
@@ -46,14 +49,6 @@ export function linksOf(dragged: DataTransfer): Attachment[] {
     const name = base(decoded(uri));
     return { name, block: { type: "resource_link", name, uri } };
   });
-}
-
-function decoded(uri: string): string {
-  try {
-    return decodeURIComponent(uri);
-  } catch {
-    return uri;
-  }
 }
 
 /** useDrop calls take with files and links that are dropped anywhere on the page, and returns whether some are dragged over it. */

@@ -25,7 +25,7 @@ export function Conversation({ view }: { view: SessionView }) {
     case "loading":
       return <div class="conversation"><div class="centre" role="status"><p class="quiet">Loading the session</p><Progress value={undefined} label="Loading the session" /></div></div>;
     case "missing":
-      return <div class="conversation"><Empty title="Session not found"><p>It may have been deleted. Choose another session on the left.</p></Empty></div>;
+      return <div class="conversation"><Empty title="Session not found"><p>It may have been deleted. Choose another session in the list.</p></Empty></div>;
     case "closed":
       return <div class="conversation"><Empty title="Session closed"><p>{view.problem.value}</p><button type="button" class="button primary" onClick={reopen}>Reopen session</button></Empty></div>;
     case "failed":

@@ -2,7 +2,7 @@ import type { DraftFigures } from "@strata/client";
 import { useEffect } from "preact/hooks";
 import type { Draft } from "../store/drafts.ts";
 import type { SessionView } from "../store/session.ts";
-import { count, dollars, percent, plural, short } from "../text/format.ts";
+import { count, dollars, plural, short } from "../text/format.ts";
 import { reasonText } from "../text/reasons.ts";
 import { ItemName } from "../ui/item-name.tsx";
 
@@ -41,17 +41,17 @@ const items = (all: DraftFigures["evicts"]): number => all.reduce((sum, o) => su
 
 function Figures({ of }: { of: DraftFigures }) {
   const { tooLarge, compacts, evicts, truncates, unread } = of;
-  if (tooLarge) return <span class="bad" role="status">Too large: {plural(tooLarge.tokens, "token")} of at most {count(tooLarge.limit)}</span>;
+  if (tooLarge) return <span class="bad" role="status">Too large: {plural(tooLarge.tokens, "token")} exceeds the limit of {count(tooLarge.limit)}</span>;
   const warnings = [
     compacts?.when === "before" && "compacts the history first",
     compacts?.when === "after" && "compaction after the reply",
     evicts.length > 0 && `evicts ${plural(items(evicts), "item")}`,
-    truncates.length > 0 && `shortens ${plural(items(truncates), "item")}`,
+    truncates.length > 0 && `truncates ${plural(items(truncates), "item")}`,
     unread.length > 0 && `${plural(unread.length, "file")} not read`,
   ].filter((w) => w !== false);
   return (
     <>
-      +{plural(of.tokens, "token")}, {percent(of.used, of.maxInputTokens)} used
+      +{plural(of.tokens, "token")}
       {of.expectedRead > 0 && <>, reads {short(of.expectedRead)} from the cache</>}
       {of.cost && <>, about {dollars(of.cost.input)}</>}
       {warnings.length > 0 && <span class="warn">, {warnings.join(", ")}</span>}

@@ -10,16 +10,17 @@ export function Warmth({ view }: { view: SessionView }) {
   const outlook = useFetched(view.cache);
   const at = view.cache.at.value?.getTime() ?? 0;
   if (!outlook || view.running.value || view.cache.stale.value || view.cache.failure.value !== "") return null;
-  if (outlook.warmMs) return <Warm key={at} outlook={outlook} until={at + outlook.warmMs} onCold={() => view.cache.changed()} />;
-  return <span class="warmth" title={`Input of the next request, without the prompt: ${priceOf(outlook.now)}`}>{states[outlook.caching] ?? states.marked}, {priceOf(outlook.now)}</span>;
+  const priced = view.draft.figures.value?.cost !== undefined; // the draft’s line has the price now
+  if (outlook.warmMs) return <Warm key={at} outlook={outlook} until={at + outlook.warmMs} priced={priced} onCold={() => view.cache.changed()} />;
+  return <span class="warmth" title={`Input of the next request, without the prompt: ${priceOf(outlook.now)}`}>{states[outlook.caching] ?? states.marked}{!priced && `, ${priceOf(outlook.now)}`}</span>;
 }
 
-const states: Record<string, string> & { marked: string } = { marked: "Cache cold", automatic: "Cache cold", unseen: "No cache seen", none: "No cache" };
+const states: Record<string, string> & { marked: string } = { marked: "Cache cold", automatic: "Cache cold", unseen: "No cache reads seen", none: "No cache" };
 
 const priceOf = (of: { cost?: number } | undefined): string => (of?.cost === undefined ? "price unknown" : dollars(of.cost));
 
 /** The time until the cache is cold, by this browser's clock from the response on. */
-function Warm({ outlook, until, onCold }: { outlook: CacheOutlook; until: number; onCold: () => void }) {
+function Warm({ outlook, until, priced, onCold }: { outlook: CacheOutlook; until: number; priced: boolean; onCold: () => void }) {
   const left = until - useNow();
   const ended = left <= 0;
   useEffect(() => {
@@ -28,5 +29,5 @@ function Warm({ outlook, until, onCold }: { outlook: CacheOutlook; until: number
   const { now, cold, caching, expectedCacheRead } = outlook;
   const price = now.cost === undefined ? "price unknown" : `${priceOf(now)}, then ${priceOf(cold)}`;
   const about = `The next request reads ${plural(expectedCacheRead, "token")} from the cache. Input without the prompt: ${price}`;
-  return <span class="warmth" title={about} data-warm={now.cost} data-cold={cold?.cost}>Cache warm for {caching === "marked" ? "" : "up to "}{elapsed(Math.max(left, 0))}, {price}</span>;
+  return <span class="warmth" title={about} data-warm={now.cost} data-cold={cold?.cost}>Cache warm for {caching === "marked" ? "" : "up to "}{elapsed(Math.max(left, 0))}, {priced ? `then ${priceOf(cold)}` : price}</span>;
 }

@@ -51,7 +51,7 @@ function CacheLane({ view, calls, firstNumber }: { view: SessionView; calls: rea
   const outlook = useFetched(view.cache);
   const [Lane, setLane] = useState<typeof import("./lane.tsx").Lane | null>(null);
   useEffect(() => {
-    import("./lane.tsx").then((module) => setLane(() => module.Lane), failed("Cannot load the lane of the cache"));
+    import("./lane.tsx").then((module) => setLane(() => module.Lane), failed("Cannot load the cache over time"));
   }, []);
   return Lane && outlook && <Shown of={view.cache}><Lane calls={calls} firstNumber={firstNumber} marks={outlook.marks} /></Shown>;
 }

@@ -22,7 +22,7 @@ export function FileRow({ view, file, unused, filter }: { view: SessionView; fil
         {unused > 0 && <span class="mark"><Tokens n={unused} /> unused until the next rebuild</span>}
       </span>
       <span class="entry-action">
-        {canFind() && <IconButton icon="find" label={`Is ${file.path} in?`} onClick={() => find(view, { path: file.path })} />}
+        {canFind() && <IconButton icon="find" label={`Is ${file.path} in the next request?`} onClick={() => find(view, { path: file.path })} />}
         <IconButton icon="close" label={`Remove ${file.path}`} disabled={!isOpen.value} onClick={() => void removeFile(view, file)} />
       </span>
     </div>

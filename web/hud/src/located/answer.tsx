@@ -22,7 +22,7 @@ export function Answer({ view }: { view: SessionView }) {
   return (
     <Shown of={fetched} class="found">
       {found ? <Found view={view} sought={sought} found={found} again={() => fetched.changed()} />
-        : fetched.failure.value === "" && <Progress value={undefined} label="Looking in the next request" />}
+        : fetched.failure.value === "" && <Progress value={undefined} label="Searching the next request" />}
     </Shown>
   );
 }
@@ -48,8 +48,8 @@ function Found({ view, sought, found, again }: FoundProps) {
       {since && (
         <p class="quiet">
           {since.at && <>Since <time dateTime={since.at} title={fully(since.at)}>{when(since.at)}</time>. </>}
-          {since.callId ? <>First request with it: <a href={`#/session/${encodeURIComponent(view.id)}/requests/${since.callId}`} data-call={since.callId}>{when(since.callAt ?? "") || "the call"}</a>.</>
-            : "No request was sent since then."}
+          {since.callId ? <>{since.at ? "First request since then" : "First request with it"}: <a href={`#/session/${encodeURIComponent(view.id)}/requests/${since.callId}`} data-call={since.callId}>{when(since.callAt ?? "") || "the call"}</a>.</>
+            : "No request since then."}
         </p>
       )}
       {found.tokens > 0 && <p class="quiet">{plural(found.tokens, "token")}{found.tier && `, tier ${found.tier}`}, {found.cached ? "expected in the cache" : "not in the cache"}.</p>}
@@ -62,7 +62,7 @@ function Found({ view, sought, found, again }: FoundProps) {
 
 const labels: Record<string, string> = { keep: "Keep in requests", release: "Stop keeping", take_out: "Take out", add: "Add file", remove: "Remove file" };
 
-const outcomes: Record<Arrangement, string> = { keep: "Kept in requests.", release: "No longer kept.", take_out: "Taken out." };
+const outcomes: Record<Arrangement, string> = { keep: "Kept in requests.", release: "No longer kept.", take_out: "Taken out of the view." };
 
 function ActionButton({ view, found, action, again }: FoundProps & { action: string }) {
   const isBack = action === "keep" && found.state !== "whole";

@@ -10,12 +10,12 @@ export function Find({ view }: { view: SessionView }) {
   const [Answer, setAnswer] = useState<ComponentType<{ view: SessionView }> | null>(null);
   const open = view.sought.value !== null;
   useEffect(() => {
-    if (open && !Answer) import("./answer.tsx").then((m) => setAnswer(() => m.Answer), failed("Cannot load the page"));
+    if (open && !Answer) import("./answer.tsx").then((m) => setAnswer(() => m.Answer), failed("Cannot load the answer"));
   }, [open, Answer]);
   if (!open) return null;
   return (
     <Dialog title="Is it in the next request?" onClose={() => (view.sought.value = null)}>
-      {Answer ? <Answer view={view} /> : <Progress value={undefined} label="Looking" />}
+      {Answer ? <Answer view={view} /> : <Progress value={undefined} label="Searching the next request" />}
     </Dialog>
   );
 }
@@ -31,7 +31,7 @@ export function FindMessage({ view, id }: { view: SessionView; id: string }) {
   };
   return (
     <span onPointerDown={() => (before.current = selected())}>
-      <IconButton icon="find" label="Is it in?" onClick={ask} />
+      <IconButton icon="find" label="Is it in the next request?" onClick={ask} />
     </span>
   );
 }

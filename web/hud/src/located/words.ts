@@ -3,7 +3,7 @@ import { sentence } from "../text/format.ts";
 import { reasonText } from "../text/reasons.ts";
 
 const states: Record<Located["state"], string> = {
-  whole: "Yes, whole", shortened: "Shortened", summarised: "Summarised", evicted: "Evicted to fit", not_in: "No",
+  whole: "Yes, in full", shortened: "Shortened", summarised: "Summarised", evicted: "Evicted to fit", not_in: "No",
 };
 
 /** stateText returns the answer in a few words. */
@@ -12,10 +12,10 @@ export const stateText = (l: Located): string => states[l.state] ?? sentence(l.s
 const strategies = new Set(["topic", "rolling", "prune", "middle", "window"]);
 
 const rules: Record<string, string> = {
-  taken_out: "You took it out", cleared: "The history was cleared", replaced: "The history was replaced", taken_back: "An undo or a restore returned to an earlier state",
+  taken_out: "It was taken out of the view", cleared: "The history was cleared", replaced: "The history was replaced", taken_back: "An undo or a restore returned to an earlier state",
   unanswered: "The prompt failed without a reply, and another followed", unfinished: "The reply broke off, and its prompt was sent again",
-  not_added: "It was not added to the session", outline: "The request has its outline", lines: "Only some lines were asked for",
-  over_budget: "The request would be too large: items of low priority leave first", duplicate: "A newer copy of the file is in the request", compaction: "A compaction removed it",
+  not_added: "It was not added to the session", outline: "The request contains only its outline", lines: "Only some of its lines were added",
+  over_budget: "The request would be too large: items of low priority are evicted first", duplicate: "A newer copy of the file is in the request", compaction: "A compaction removed it",
 };
 
 /** ruleText returns why something is not whole, in words. */
@@ -27,5 +27,5 @@ export function ruleText(rule: string): string {
 /** textAnswer says whether the request has the selected text. */
 export function textAnswer(text: NonNullable<Located["text"]>): string {
   if (text.here) return "The request contains this text.";
-  return text.elsewhere ? "This text is gone here, but the request contains it elsewhere." : "The request does not contain this text.";
+  return text.elsewhere ? "The request contains this text, but only in another item." : "The request does not contain this text.";
 }

@@ -42,7 +42,7 @@ export function OverviewPage() {
       </header>
       <Running />
       <Shown of={overview}>
-        {data ? <Sums data={data} /> : overview.failure.value === "" && <Progress value={undefined} label="Adding up the calls" />}
+        {data ? <Sums data={data} /> : overview.failure.value === "" && <Progress value={undefined} label="Loading the overview" />}
       </Shown>
     </>
   );
@@ -90,7 +90,7 @@ function Totals({ data: { totals } }: { data: Overview }) {
     <section class="card" aria-labelledby="spent">
       <h2 id="spent">Spent</h2>
       <dl class="figures" data-calls={totals.calls}>
-        <div><dt>{saving ? saving.text : plural(totals.calls, "call")}</dt><dd data-figure="cost" data-value={totals.cost}>{dollars(totals.cost)}</dd></div>
+        <div><dt>{saving ? saving.text : "cost"}</dt><dd data-figure="cost" data-value={totals.cost}>{dollars(totals.cost)}</dd></div>
         {saving && <div><dt>without a cache</dt><dd data-figure="uncached" data-value={totals.uncachedCost}>{dollars(totals.uncachedCost)}</dd></div>}
         <div><dt>model calls</dt><dd data-figure="calls" data-value={totals.calls}>{totals.calls}</dd></div>
         <div><dt>tokens sent</dt><dd data-figure="input" data-value={inputOf(totals.usage)}><Tokens n={inputOf(totals.usage)} /></dd></div>
@@ -108,7 +108,7 @@ function Days({ days: all, measure }: { days: readonly SpentDay[]; measure: Meas
       <h2 id="by-day">{measure.title} by day</h2>
       <Bars days={all} measure={measure} />
       <details class="day-table">
-        <summary>Table</summary>
+        <summary>As a table</summary>
         <table class="numbers" aria-labelledby="by-day">
           <thead><tr><th scope="col">Day</th><th scope="col" class="number">Cost</th><th scope="col" class="number">Tokens</th><th scope="col" class="number">Hit rate</th><th scope="col" class="number">Calls</th></tr></thead>
           <tbody>

@@ -41,7 +41,7 @@ export function Page({ view, of, other }: RequestProps) {
       </div>
       <Shown of={kept} class="column">
         {!found && kept.failure.value === "" && <Progress value={undefined} label="Loading the request" />}
-        {got && !got.kept && <Empty title="This request is not kept"><p data-not-kept={got.reason}>{notKept[got.reason]}</p></Empty>}
+        {got && !got.kept && <Empty title="Request not kept"><p data-not-kept={got.reason}>{notKept[got.reason]}</p></Empty>}
         {got?.kept && compared && !compared.kept && <p class="note" data-not-compared={compared.reason}>No comparison. {notKept[compared.reason]}</p>}
         {got?.kept && <Rows key={`${of} ${other}`} view={view} request={got.request} comparison={compared?.kept ? compared : null} />}
       </Shown>
@@ -106,10 +106,10 @@ function Ends({ view, comparison }: { view: SessionView; comparison: RequestComp
     <div class={first ? "cache-ends" : "cache-ends continued"} role="listitem" data-first={first?.key ?? ""} data-anew={anew.tokens} data-cost={anew.cost}>
       {first
         ? <p class="one-line"><strong>Cache ends here:</strong> <ItemName view={view} of={first.key} /> <span>{reasonOf(first.reason)}</span></p>
-        : <p><strong>Only continued.</strong> Everything before is unchanged.</p>}
+        : <p><strong>Nothing changed.</strong> This request only adds items at the end.</p>}
       <p class="quiet">
         <TokenCount n={anew.tokens} /> read anew, {basisOf(comparison)}{anew.cost > 0 && <>; <span title={`$${anew.cost}`}>{dollars(anew.cost)}</span> more than from the cache</>}
-        {comparison.resentTokens > 0 && <>. <TokenCount n={comparison.resentTokens} /> after this place were in the earlier request too</>}
+        {comparison.resentTokens > 0 && <>. <TokenCount n={comparison.resentTokens} /> of the items below were in the earlier request, too</>}
       </p>
     </div>
   );

@@ -4,9 +4,9 @@ import { reasonText } from "../text/reasons.ts";
 
 /** Reasons for changes between two requests. */
 const reasons: Record<string, string> = {
-  unused: "no longer needed", rebuilt: "laid out again", whole: "its file is sent in full now", outlined: "removed, its outline remains",
+  unused: "no longer needed", rebuilt: "moved by a rebuild", whole: "its file is now sent in full", outlined: "only its outline remains",
   replaced: "replaced by a newer summary", clear: "the history was cleared", replace: "the history was replaced",
-  restore: "an earlier state was restored", resume: "the prompt was sent again", dedupe: "a copy of a file",
+  restore: "an earlier state was restored", resume: "the prompt was sent again", dedupe: "duplicate of a file",
 };
 
 /** reasonOf returns the reason of a change in words. */
@@ -22,25 +22,25 @@ export function changeWords(change: ItemChange, reason: string): string {
 /** Why a request contains an item of a kind. */
 const contained: Record<string, string> = {
   system: "instructions of the session", tools: "definitions of the tools", document: "document of the session", outline: "outline of a file",
-  base: "file of the session", diff: "change of a file that was sent before", note: "tells which files are available", summary: "replaces earlier messages",
+  base: "file of the session", diff: "change of a file that was sent before", note: "lists the available files", summary: "replaces earlier messages",
   message: "part of the conversation",
 };
 
 /** whyIn returns why a request contains an item. */
 export function whyIn(item: SentItem): string {
-  if (item.dead) return "no longer needed, leaves with the next rebuild";
-  if (item.key === "summary:omitted") return "tells what is omitted";
+  if (item.dead) return "no longer needed, sent until the next rebuild";
+  if (item.key === "summary:omitted") return "lists the omitted items";
   return item.reason ? `file, ${reasonText(item.reason)}` : (contained[item.kind] ?? item.kind);
 }
 
 /** Why a request is not kept. */
 export const notKept: Record<NotKept, string> = {
-  purpose: "A call of a compaction contains no items: its request is the text to summarize.",
-  expired: "It is older than the time for which requests are kept, set by storage.request_age.",
+  purpose: "The request of a compaction contains no items, only the text to summarize.",
+  expired: "It was deleted after the time in storage.request_age.",
   interrupted: "The server stopped during the call.",
-  not_kept: "It was deleted to save space, sent by an earlier version of Strata, or the session was imported or forked.",
-  first: "There is no earlier request of its kind.",
+  not_kept: "It was deleted to save space, it comes from an earlier version of Strata, or the session is a fork or an import.",
+  first: "There is no earlier request with the same purpose.",
 };
 
-/** basisOf says where the tokens that were read anew are from. */
+/** basisOf returns the source of the tokens that were read anew. */
 export const basisOf = ({ anew }: RequestComparison): string => (anew.basis === "reported" ? "reported by the provider" : "counted by Strata");

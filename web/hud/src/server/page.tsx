@@ -39,7 +39,7 @@ export function ServerPage() {
                 {server.address.serverFile && <><dt>Server file</dt><dd><Path of={server.address.serverFile} /></dd></>}
                 {server.address.tokenFile && <><dt>Token file</dt><dd><Path of={server.address.tokenFile} /></dd></>}
               </dl>
-              <p class="note"><a href="#/connect">How each editor connects</a></p>
+              <p class="note"><a href="#/connect">Connect an editor</a></p>
             </section>
             <section class="card" aria-labelledby="models">
               <h2 id="models">Models</h2>

@@ -9,7 +9,7 @@ import { dollars, fully, plural, when } from "../text/format.ts";
 import { Confirm, Empty, Progress } from "../ui/controls.tsx";
 import { Cut } from "../ui/cut.tsx";
 
-/** The deleted sessions. Each can be undeleted, or deleted for good. */
+/** The deleted sessions. Each can be undeleted, or deleted permanently. */
 export function Bin() {
   const open = isOpen.value;
   const changes = binChanges.value;
@@ -38,11 +38,11 @@ function Deleted({ session }: { session: DeletedSession }) {
       leave();
     }, notThere("Cannot undelete the session"));
   };
-  const forGood = (): void => {
+  const erase = (): void => {
     purge(id).then(() => {
-      toast(`“${title}” deleted for good.`);
+      toast(`“${title}” deleted permanently.`);
       leave();
-    }, notThere("Cannot delete the session for good"));
+    }, notThere("Cannot delete the session permanently"));
   };
   return (
     <li class="card bin-entry" data-deleted={id}>
@@ -51,12 +51,12 @@ function Deleted({ session }: { session: DeletedSession }) {
         <p class="quiet"><bdi class="cut" title={session.cwd}><Cut text={session.cwd} /></bdi></p>
         <p class="quiet">
           {plural(session.messages, "message")}, {dollars(session.cost)}. Deleted <time dateTime={session.deletedAt} title={fully(session.deletedAt)}>{when(session.deletedAt)}</time>,
-          erased <time dateTime={session.purgeAt} title={fully(session.purgeAt)}>{when(session.purgeAt)}</time>
+          to be erased <time dateTime={session.purgeAt} title={fully(session.purgeAt)}>{when(session.purgeAt)}</time>
         </p>
       </div>
       <div class="bin-actions">
         <button type="button" class="button small" aria-label={`Undelete: ${title}`} disabled={!isOpen.value} onClick={bringBack}>Undelete</button>
-        <Confirm label="Delete for good" about={title} question="Erase it now? This cannot be undone." yes="Delete for good" disabled={!isOpen.value} onYes={forGood} />
+        <Confirm label="Delete permanently" about={title} question="Delete permanently? This cannot be undone." yes="Delete permanently" disabled={!isOpen.value} onYes={erase} />
       </div>
     </li>
   );

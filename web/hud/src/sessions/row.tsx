@@ -8,7 +8,7 @@ import { unread } from "../store/unread.ts";
 import { fully, when } from "../text/format.ts";
 import { Icon } from "../ui/icons.tsx";
 import { later } from "../ui/later.tsx";
-import { keepFocus } from "./focus.ts";
+import { linkOf } from "./focus.ts";
 import { isNaming, naming, TitleField } from "./naming.tsx";
 
 const states: Record<string, string> = { running: "running", asking: "needs permission", compacting: "compacting", closing: "closing", loading: "loading" };
@@ -41,7 +41,7 @@ export function SessionLine({ listed }: { listed: Listed }) {
     event.preventDefault();
   };
   if (isNaming(id, "row")) {
-    return <div class="line" role="listitem"><TitleField id={id} title={info.title ?? ""} onDone={() => requestAnimationFrame(() => keepFocus(id))} /></div>;
+    return <div class="line" role="listitem"><TitleField id={id} title={info.title ?? ""} onDone={() => requestAnimationFrame(() => linkOf(id)?.focus())} /></div>;
   }
   const state = questionsOf(id).length > 0 || asks(listed) ? "asking" : listed.state;
   const isUnread = unread.value.has(id);

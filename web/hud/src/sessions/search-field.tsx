@@ -21,7 +21,7 @@ export function SearchField() {
     <>
       <div class="search">
         <Icon name="search" />
-        <input id="search" type="search" dir="auto" class="search-field" placeholder="Search sessions and messages" aria-label="Search sessions and messages"
+        <input id="search" type="search" dir="auto" class="search-field" placeholder="Search all sessions" aria-label="Search sessions and messages"
           value={query.value} onInput={(e) => search(e.currentTarget.value)} onKeyDown={keys} />
         {query.value === "" ? <kbd aria-hidden="true">/</kbd> : <IconButton icon="close" label="Clear search (Esc)" onClick={() => search("")} />}
       </div>

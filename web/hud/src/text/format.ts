@@ -51,8 +51,10 @@ export function bytes(n: number): string {
   return (i === 0 ? String(n) : n < 10 ? n.toFixed(1) : String(Math.round(n))) + " " + units[i];
 }
 
+const cents = new Intl.NumberFormat(undefined, { minimumFractionDigits: 2, maximumFractionDigits: 2 });
+
 /** dollars formats US dollars: two decimals from a dollar on, four below. */
-export const dollars = (n: number): string => "$" + (n === 0 ? "0" : n >= 1 ? n.toFixed(2) : n.toFixed(4));
+export const dollars = (n: number): string => "$" + (n === 0 ? "0" : n >= 1000 ? cents.format(n) : n.toFixed(n >= 1 ? 2 : 4));
 
 /** when formats a time: the time of day for today, otherwise the date. Invalid times give "". */
 export function when(iso: string, now: Date = new Date()): string {
@@ -96,4 +98,13 @@ export function fileURI(folder: string, path: string): string {
   const slashed = absolute.replaceAll("\\", "/");
   const parts = slashed.split("/").map((part, i) => (i === 0 && /^[A-Za-z]:$/.test(part) ? part : encodeURIComponent(part)));
   return "file://" + (slashed.startsWith("/") ? "" : "/") + parts.join("/");
+}
+
+/** decoded returns a part of an address; unchanged if its encoding is invalid. */
+export function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
 }

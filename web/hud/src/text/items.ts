@@ -8,7 +8,7 @@ export interface ItemName {
   path: boolean;
 }
 
-const single: Record<string, string> = { system: "System prompt", tools: "Tools", "outline-heading": "Heading of the outlines", "summary:omitted": "List of what is omitted" };
+const single: Record<string, string> = { system: "System prompt", tools: "Tools", "outline-heading": "Heading of the outlines", "summary:omitted": "List of omitted items" };
 
 const named: Record<string, string> = { "file:": "", "outline:": "Outline", "doc:": "Document" };
 

@@ -17,9 +17,9 @@ function firstOutdated(of: One | readonly One[]): One | undefined {
   return all.find((f) => f.failure.value !== "") ?? all.find((f) => f.stale.value);
 }
 
-/** A notice that a value may be out of date, and why; nothing for a current value. */
+/** A notice that a value is missing or may be out of date, and why; nothing for a current value. */
 export function Freshness({ of }: { of: One }) {
-  if (of.failure.value !== "") return <p class="mark bad" role="status">Not up to date: {of.failure.value}</p>;
+  if (of.failure.value !== "") return <p class="mark bad" role="status">{of.value.value === undefined ? "Not available" : "Not up to date"}: {of.failure.value}</p>;
   if (!of.stale.value) return null;
   return <p class="mark" role="status">Not up to date: as of {fully(of.at.value?.toISOString() ?? "")}</p>;
 }

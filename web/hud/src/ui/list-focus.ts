@@ -21,12 +21,16 @@ interface ListFocus<R extends Keyed> {
 /** focusableIn returns the element of a row that has the focus for the row: a message, otherwise its first control. */
 const focusableIn = (row: Element | null | undefined): HTMLElement | null => row?.querySelector<HTMLElement>("[data-message], a[href], button, [tabindex]") ?? null;
 
-/** useListFocus moves the focus to rows that may not be drawn, and keeps it in the list when its row is no longer drawn. */
+/**
+ * useListFocus moves the focus to rows that may not be drawn. It keeps the focus in the list when its row is no longer drawn, and
+ * at its place when the row is removed.
+ */
 export function useListFocus<R extends Keyed>(list: ListFocus<R>): void {
   const now = useRef(list);
   now.current = list;
   const wanted = useRef("");
   const held = useRef("");
+  const place = useRef(0); // index of the held row
   const element = (key: string): Element | null => list.scroller.current?.querySelector(`[data-key="${CSS.escape(key)}"]`) ?? null;
 
   useEffect(() => {
@@ -63,7 +67,14 @@ export function useListFocus<R extends Keyed>(list: ListFocus<R>): void {
   }, []);
 
   useLayoutEffect(() => {
-    if (held.current !== "" && document.activeElement === document.body && !element(held.current)) list.scroller.current?.focus({ preventScroll: true });
+    if (held.current !== "") {
+      const at = list.rows.findIndex((row) => row.key === held.current);
+      if (at >= 0) place.current = at;
+      if (document.activeElement === document.body && !element(held.current)) {
+        const next = at < 0 ? list.rows[Math.min(place.current, list.rows.length - 1)] : undefined;
+        (focusableIn(next && element(next.key)) ?? list.scroller.current)?.focus({ preventScroll: true });
+      }
+    }
     const target = wanted.current === "" ? null : focusableIn(element(wanted.current));
     if (!target) return;
     wanted.current = "";

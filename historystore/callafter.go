@@ -21,9 +21,10 @@ func (l CallLog) CallAfter(ctx context.Context, session string, at time.Time) (c
 	return l.oneCall(ctx, session, "at > ? ORDER BY rowid LIMIT 1", at.UnixMicro())
 }
 
-// CallBack returns the call for a reply before which there are n-1 newer ones: the newest call for 1. Otherwise it is like CallAfter.
+// CallBack returns the call for a reply before which there are n-1 newer ones: the newest call for 1. Otherwise it is like
+// CallAfter. Calls of which nothing arrived do not count: the session does not know of their requests.
 func (l CallLog) CallBack(ctx context.Context, session string, n int) (call history.Call, ok bool, err error) {
-	return l.oneCall(ctx, session, "true ORDER BY rowid DESC LIMIT 1 OFFSET ?", n-1)
+	return l.oneCall(ctx, session, "(status = 'complete' OR output > 0) ORDER BY rowid DESC LIMIT 1 OFFSET ?", n-1)
 }
 
 func (l CallLog) oneCall(ctx context.Context, session, which string, arg any) (call history.Call, ok bool, err error) {

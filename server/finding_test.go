@@ -61,3 +61,33 @@ func TestAFoundMessageNamesItsCallAndSurvivesARestart(t *testing.T) {
 		t.Errorf("after the restart: %s", d)
 	}
 }
+
+// A message that an undo brought back is in requests since then.
+func TestAMessageThatAnUndoBroughtBack(t *testing.T) {
+	t.Parallel()
+	ts := startServer(t)
+	e := ts.editor()
+	sid := e.NewSession(ts.work)
+	mustPrompt(t, e, sid, "one")
+	mustPrompt(t, e, sid, "two")
+	first := call[wire.HistoryPage](ts, e, "_strata/history/list", sid, nil).Messages[0].ID
+	began := found(ts, e, sid, first).Since
+	for _, remove := range []func(){
+		func() {
+			call[finding.Arranged](ts, e, "_strata/history/arrange", sid, map[string]any{"messageId": first, "action": "take_out"})
+		},
+		func() { call[any](ts, e, "_strata/history/clear", sid, nil) },
+	} {
+		remove()
+		out := found(ts, e, sid, first)
+		call[any](ts, e, "_strata/checkpoint/undo", sid, nil)
+		back := found(ts, e, sid, first)
+		if back.State != finding.Whole || !back.Since.At.After(*out.Since.At) || back.Since.CallID != "" || began.CallID == "" {
+			t.Errorf("out since %+v, back since %+v, at first since %+v", out.Since, back.Since, began)
+		}
+		mustPrompt(t, e, sid, "next")
+		if back = found(ts, e, sid, first); back.Since.CallID == "" || back.Since.CallID == began.CallID {
+			t.Errorf("after a request: since %+v, at first since %+v", back.Since, began)
+		}
+	}
+}

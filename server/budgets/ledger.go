@@ -19,7 +19,7 @@ type Told interface {
 }
 
 // pace is the minimum time between two comparisons.
-const pace = 250 * time.Millisecond
+const pace = time.Second
 
 // Ledger compares the cost of calls with the budgets, and sends each warning once in a period: as an event, and as a notice
 // in a session that runs, or in the next one that prompts. Methods are safe for concurrent use.

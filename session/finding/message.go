@@ -28,13 +28,45 @@ func messageOf(log *history.Log, id string) (message, error) {
 	}
 	m := message{head: heads[at], unit: log.Unit(id), Visibility: log.Visibility([]int64{heads[at].Seq})[0]}
 	m.since = m.head.At
+	removals := m.removals(log.Edits())
 	for _, e := range slices.Backward(log.Edits()) {
+		if m.InView && reverts(&e, removals) {
+			m.since = e.At
+			break
+		}
 		if m.ledBy(&e) {
 			m.edit, m.since = &e, e.At
 			break
 		}
 	}
 	return m, nil
+}
+
+// removals returns the edits that removed the message from the view, as far as it was in view.
+func (m *message) removals(edits []history.Edit) (all []*history.Edit) {
+	for i := range edits {
+		e := &edits[i]
+		whole := e.Kind == history.EditClear || e.Kind == history.EditReplace
+		if whole && e.Seq > m.head.Seq || !whole && !keeps(e.Kind) && slices.Contains(e.Messages, m.head.ID) {
+			all = append(all, e)
+		}
+	}
+	return all
+}
+
+// keeps reports whether edits of a kind leave their messages in view.
+func keeps(kind history.EditKind) bool {
+	return kind == history.EditKeep || kind == history.EditRelease || kind == history.EditUnanswered || kind == history.EditResult
+}
+
+// reverts reports whether a restore takes one of some edits back.
+func reverts(e *history.Edit, edits []*history.Edit) bool {
+	return e.Kind == history.EditRestore && slices.ContainsFunc(edits, func(was *history.Edit) bool {
+		if e.Undoes != "" {
+			return was.ID == e.Undoes
+		}
+		return was.Seq > e.To && was.Seq < e.Seq
+	})
 }
 
 // ledBy reports whether an edit led to the state of the message. Edits are asked from the newest on.

@@ -72,6 +72,7 @@ soak: test-binary ## run the tests with random or long sequences at full length 
 	$(SOAK) ./internal/crash -run TestF35StopAndGoOn -stops 50
 	$(SOAK) ./internal/crash -run TestUseLevelsOff -seed $(SEED) -sessions 300 -use 30m
 	$(SOAK) ./internal/hudtest -run TestLongUseLevelsOff -turns 2000
+	$(SOAK) ./internal/hudtest -run TestADayOfUse -day-sessions 12 -day-turns 400
 
 check: format vet lint race-check ## run all checks of CI except `make test`
 

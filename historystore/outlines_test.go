@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"strata/historystore/outlines"
 )
 
 // outlineKeys returns the keys of the stored outlines, sorted, and fails if their bytes are not those of testOutlines.
@@ -84,19 +86,19 @@ func TestPurgeOutlines(t *testing.T) {
 	}
 	purge := func(maxBytes int64, want int) {
 		t.Helper()
-		if n, err := s.OutlineStore().Purge(ctx, now.Add(-OutlineRetention), maxBytes); n != want || err != nil {
+		if n, err := s.OutlineStore().Purge(ctx, now.Add(-outlines.Retention), maxBytes); n != want || err != nil {
 			t.Fatalf("purged %d, want %d, %v", n, want, err)
 		}
 	}
 	put("/old", testOutlines(1100, 0))
 	put("/used", nil)
-	purge(MaxOutlineBytes, 0)
+	purge(outlines.MaxBytes, 0)
 
-	now = now.Add(OutlineRetention)
+	now = now.Add(outlines.Retention)
 	equal(t, "stored", len(outlineKeys(t, s, 10)), 10) // is a use of these
 	put("/used", nil)                                  // likewise
 	now = now.Add(time.Minute)
-	purge(MaxOutlineBytes, 1090)
+	purge(outlines.MaxBytes, 1090)
 	equal(t, "stored", len(outlineKeys(t, s, 1100)), 10)
 	for folder, want := range map[string]string{"/old": "", "/used": "list"} {
 		if got, err := s.OutlineStore().Listing(ctx, folder); string(got) != want || err != nil {

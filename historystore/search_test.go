@@ -102,8 +102,10 @@ func TestSnippetIsPlainText(t *testing.T) {
 	if strings.ContainsAny(hit.Snippet, "\x02\x03\x1b\u200b") || len(hit.Snippet) > 500 {
 		t.Errorf("snippet %q", hit.Snippet)
 	}
-	equal(t, "hit", Hit{hit.Session, hit.Title, hit.Message, hit.Seq, hit.Role, hit.At, "", nil, 0, 0},
-		Hit{"sess_a", load(t, s, "sess_a").Session.Title, "msg_1", 1, history.RoleUser, epoch.Add(time.Second), "", nil, 0, 0})
+	equal(t, "session", [2]string{hit.Session, hit.Title}, [2]string{"sess_a", load(t, s, "sess_a").Session.Title})
+	equal(t, "message", [2]string{hit.Message, string(hit.Role)}, [2]string{"msg_1", string(history.RoleUser)})
+	equal(t, "place", hit.Seq, int64(1))
+	equal(t, "time", hit.At, epoch.Add(time.Second))
 }
 
 // later returns a change whose messages are n hours later, so that they are no copies of those of other sessions.

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"errors"
 	"testing"
 
 	"strata/internal/testclient"
@@ -43,6 +44,32 @@ func TestAHistoryOverItsTriggerIsCompactedAfterTheAnswer(t *testing.T) {
 	restored := call[compacting.Status](ts, e, "_strata/context/compaction", sid, nil)
 	if restored.HistoryTokens <= before.TriggerTokens {
 		t.Errorf("after undo %v: %+v", undone, restored)
+	}
+}
+
+// An undo that names an edit undoes no newer one in its place.
+func TestAnUndoOfOneEdit(t *testing.T) {
+	t.Parallel()
+	ts := startServer(t)
+	e := ts.editor()
+	sid := e.NewSession(ts.work)
+	ts.talk(e, sid, 40)
+	done := call[compacting.Result](ts, e, "_strata/history/compact", sid, nil)
+	cleared := call[struct{ Seq int64 }](ts, e, "_strata/history/clear", sid, nil)
+	inView := func() int { return call[wire.SessionDetails](ts, e, "_strata/session/info", sid, nil).InView }
+	undo := func(seq int64) error {
+		return e.Call("_strata/checkpoint/undo", map[string]any{"sessionId": sid, "seq": seq}, nil)
+	}
+	err := undo(done.EditSeq)
+	if failure, is := errors.AsType[*rpc.Error](err); !is || failure.Code != -32602 || inView() != 0 {
+		t.Errorf("the clear was undone in the place of the compaction %+v: %v", done, err)
+	}
+	if err := undo(cleared.Seq); err != nil || inView() == 0 {
+		t.Errorf("the clear was not undone: %v", err)
+	}
+	compacted := inView()
+	if err := undo(done.EditSeq); err != nil || inView() <= compacted {
+		t.Errorf("the compaction was not undone: %v, %d in view", err, inView())
 	}
 }
 

@@ -101,6 +101,10 @@ func restoreCheckpoint(s *session.Session, params wire.RestoreParams, reply func
 	s.Restore(params.Request(), reply)
 }
 
+func undoEdit(s *session.Session, params wire.UndoParams, reply func(session.Restored, error)) {
+	s.UndoEdit(params.Seq, reply)
+}
+
 // turnChanges lists the changes of files by tools, of one turn or of the newest turns.
 func turnChanges(p *peer, r *rpc.Request, params wire.ChangesParams, page wire.SeqPage) {
 	r.Go(func(ctx context.Context) (any, error) {

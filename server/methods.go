@@ -59,7 +59,7 @@ func methodTable() map[string]method {
 		"_strata/checkpoint/list":    query((*session.Session).Checkpoints, checkpointList),
 		"_strata/checkpoint/delete":  inSession(deleteCheckpoint, removed),
 		"_strata/checkpoint/restore": inSession(restoreCheckpoint, wire.NewRestored),
-		"_strata/checkpoint/undo":    query((*session.Session).Undo, wire.NewRestored),
+		"_strata/checkpoint/undo":    inSession(undoEdit, wire.NewRestored),
 		"_strata/turn/changes":       parsed((*wire.ChangesParams).SeqPage, turnChanges),
 		"_strata/changes/revert":     inSession(revertChanges, wire.NewReverted),
 

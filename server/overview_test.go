@@ -14,13 +14,14 @@ import (
 	"strata/llm"
 	"strata/rpc"
 	"strata/server/budgets"
+	"strata/server/overview"
 	"strata/server/wire"
 )
 
 // overviewOf returns the overview of the last days in UTC.
 func overviewOf(t *testing.T, e interface {
 	Call(method string, params, result any) error
-}, days int) (o wire.Overview) {
+}, days int) (o overview.Overview) {
 	t.Helper()
 	if err := e.Call("_strata/usage/overview", map[string]any{"days": days, "timeZone": "UTC"}, &o); err != nil {
 		t.Fatal(err)
@@ -87,7 +88,7 @@ func TestOverviewRefusesOtherPeriods(t *testing.T) {
 		}
 	}
 	for _, params := range []map[string]any{{}, {"days": 366, "timeZone": "Pacific/Chatham"}, {"days": 1, "timeZone": "Local"}} {
-		var o wire.Overview
+		var o overview.Overview
 		if err := e.Call("_strata/usage/overview", params, &o); err != nil || !o.Since.Before(time.Now()) || !o.Until.After(time.Now()) {
 			t.Errorf("%v: from %v to %v, error %v", params, o.Since, o.Until, err)
 		}

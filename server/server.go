@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"strata/historystore"
+	"strata/historystore/outlines"
 	"strata/server/budgets"
 	"strata/server/wire"
 )
@@ -170,7 +171,7 @@ func (s *Server) purge(ctx context.Context, before time.Time) {
 	case n > 0:
 		s.Log.Info("deleted sessions purged", slog.Int("sessions", n))
 	}
-	n, err := s.store.OutlineStore().Purge(ctx, s.now().Add(-historystore.OutlineRetention), historystore.MaxOutlineBytes)
+	n, err := s.store.OutlineStore().Purge(ctx, s.now().Add(-outlines.Retention), outlines.MaxBytes)
 	switch {
 	case err != nil && ctx.Err() == nil:
 		s.Log.Warn("unused outlines not purged", slog.Any("error", err))

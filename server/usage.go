@@ -30,7 +30,7 @@ func listUsage(p *peer, r *rpc.Request, params wire.UsageParams, size int) {
 }
 
 // usageOverview returns the sums over the calls of all sessions in the days up to today.
-func usageOverview(p *peer, r *rpc.Request, params wire.OverviewParams) {
+func usageOverview(p *peer, r *rpc.Request, params overview.Params) {
 	days, zone, err := params.Period()
 	if err != nil {
 		r.Fail(err)

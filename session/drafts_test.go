@@ -125,7 +125,7 @@ func checkDraft(t *testing.T, d *prompts.Draft, b *assembly.Built, state *assemb
 	if d.Used != budget.Used || d.Remaining != budget.Remaining || d.PercentUsed != budget.PercentUsed {
 		t.Errorf("the draft said %+v, the request has %+v", d, budget)
 	}
-	if want := state.Calibrations.Apply(state.Model.Name, b.Plan.Expect); d.ExpectedRead != want {
+	if want := min(state.Calibrated(b.Plan.Expect), budget.Used); d.ExpectedRead != want {
 		t.Errorf("the draft expects a read of %d, the request one of %d", d.ExpectedRead, want)
 	}
 	if want := b.Assembled(); d.Request == nil || !reflect.DeepEqual(withoutIDs(d.Request), withoutIDs(&want)) {

@@ -215,14 +215,21 @@ func (e *edits) Restore(req RestoreRequest, reply func(Restored, error)) {
 	})
 }
 
-// Undo undoes the newest clear, compaction, restore or arrangement that is in force. Later messages stay. File changes that the restore has
-// reverted are reapplied.
-func (e *edits) Undo(reply func(Restored, error)) {
+// Undo undoes the newest clear, compaction, restore or arrangement that is in force. Later messages stay. File changes that
+// the restore has reverted are reapplied.
+func (e *edits) Undo(reply func(Restored, error)) { e.UndoEdit(0, reply) }
+
+// UndoEdit is like Undo, but refuses to undo another edit than that with a sequence number; 0: any.
+func (e *edits) UndoEdit(seq int64, reply func(Restored, error)) {
 	mailbox.Ask(e.mailbox, reply, func() {
 		e.whenSettled(reply, func(reply func(Restored, error)) {
 			undone, ok := e.context.Log.Undoable()
 			if !ok {
 				reply(Restored{}, fmt.Errorf("%w: nothing is in force that could be undone", ErrInvalid))
+				return
+			}
+			if seq != 0 && seq != undone.Seq {
+				reply(Restored{}, fmt.Errorf("%w: seq: the newest edit that can be undone is %d, not %d", ErrInvalid, undone.Seq, seq))
 				return
 			}
 			var files *restoring.Request

@@ -86,14 +86,14 @@ func (p *Plan) WarmUntil() (until time.Time, life time.Duration) {
 	return p.until, lifetime(p.Long)
 }
 
-// Cached returns the tokens that are expected to be read from the cache, and those up to the last mark: what is not read of
-// these is written. A provider that caches automatically tells of no writes.
-func (p *Plan) Cached() (read, marked int) {
-	sum := 0
+// Marked returns the tokens up to the last mark: what is not read of these is written. A provider that caches automatically
+// tells of no writes.
+func (p *Plan) Marked() int {
+	marked, sum := 0, 0
 	for i := range p.Entries {
 		if sum += p.Entries[i].Tokens; p.Entries[i].Mark {
 			marked = sum
 		}
 	}
-	return p.Expect, marked
+	return marked
 }

@@ -21,7 +21,7 @@ func TestSearchAnswersQuestions(t *testing.T) {
 		"where is the mailbox?":                                      "session/mailbox/mailbox.go",
 		"how are secret-looking files recognised?":                   "filecontext/secrets.go",
 		"what decides which files git ignores?":                      "filecontext/ignore.go",
-		"Where are deleted sessions purged?":                         "historystore/purge.go",
+		"how are the rows of a purged session removed?":              "historystore/purge.go",
 		"which code estimates the tokens of an image?":               "tokens/image.go",
 		"where does the WebSocket stream read its frames?":           "rpc/websocket.go",
 		"how are files put into clusters at the first placement?":    "stability/clusters.go",

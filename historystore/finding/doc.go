@@ -1,5 +1,5 @@
-// Package finding finds what the full-text index does not hold: sessions by their titles and folders, and a text within the
-// messages of one session. It reads the rows themselves, within bounds.
+// Package finding finds messages in the full-text index, and what the index does not hold: sessions by their titles and
+// folders, and a text within the messages of one session. For these it reads the rows themselves, within bounds.
 package finding
 
 import (

@@ -9,13 +9,13 @@ import (
 // imports lists for each package, including its subfolders without their own rows, which others of this module it may
 // import. The order is that of the architecture: packages may only import those below them.
 var imports = map[string][]string{
-	"server":       {"session/cachetime", "server/access", "server/bin", "server/past", "server/editor", "server/mcp", "session/servers", "server/wire", "server/transfer", "server/overview", "server/budgets", "server/monitors", "server/slash", "rpc", "session", "session/assembly", "session/choices", "session/clients", "session/commands", "session/compacting", "session/documents", "session/events", "session/finding", "session/fit", "session/following", "session/outlines", "session/permissions", "session/profile", "session/prompts", "session/restoring", "session/toolbox", "session/workspace", "compaction", "historystore", "historystore/spending", "history", "web"},
+	"server":       {"session/cachetime", "server/access", "server/bin", "server/past", "server/editor", "server/mcp", "session/servers", "server/wire", "server/transfer", "server/overview", "server/budgets", "server/monitors", "server/slash", "rpc", "session", "session/assembly", "session/choices", "session/clients", "session/commands", "session/compacting", "session/documents", "session/events", "session/finding", "session/fit", "session/following", "session/outlines", "session/permissions", "session/profile", "session/prompts", "session/restoring", "session/toolbox", "session/workspace", "compaction", "historystore", "historystore/outlines", "historystore/spending", "history", "web"},
 	"session":      {"session/servers", "session/metered", "session/shell", "session/frontends", "session/record", "session/shelf", "session/following", "session/prompts", "session/finding", "session/accounts", "session/requests", "session/calls", "session/filechanges", "session/current", "session/toolbox", "session/tools", "session/permissions", "session/approval", "session/asking", "session/reads", "session/choices", "session/compacting", "session/assembly", "session/loop", "session/documents", "session/workspace", "session/outlines", "session/fit", "session/clients", "session/content", "session/events", "session/mailbox", "session/profile", "session/restoring", "session/saving", "filecontext", "stability", "compaction", "tokens", "llm", "history"},
 	"compaction":   {"tokens", "history"},
 	"filecontext":  {"filecontext/outline", "tokens"},
 	"stability":    {},
 	"llm":          {"history"},
-	"historystore": {"historystore/blobs", "historystore/body", "historystore/cache", "historystore/database", "historystore/disk", "historystore/finding", "historystore/fulltext", "historystore/heads", "historystore/lock", "historystore/requests", "historystore/schema", "historystore/spending", "history"},
+	"historystore": {"historystore/blobs", "historystore/body", "historystore/cache", "historystore/database", "historystore/disk", "historystore/finding", "historystore/fulltext", "historystore/heads", "historystore/lock", "historystore/outlines", "historystore/requests", "historystore/schema", "historystore/spending", "history"},
 	"tokens":       {},
 	"rpc":          {},
 	"web":          {},
@@ -36,6 +36,7 @@ var imports = map[string][]string{
 	"historystore/heads":    {"history"},
 	"historystore/cache":    {},
 	"historystore/lock":     {},
+	"historystore/outlines": {},
 	"historystore/requests": {"history"},
 	"historystore/schema":   {},
 

@@ -10,7 +10,7 @@ import (
 )
 
 // maxSize is how large the stripped binary may be, in bytes.
-const maxSize = 32_000_000
+const maxSize = 34_000_000
 
 func TestBinaryIsSmall(t *testing.T) {
 	skipWithDetector(t)

@@ -23,24 +23,33 @@ var (
 	dayTurns    = flag.Int("day-turns", 24, "turns of TestADayOfUse")
 )
 
-// day is a day's use of one server: sessions in folders, whose turns read and edit files, fail, are repeated and stopped.
+// day is a day's use of one server: sessions in folders, whose turns read and edit files, fail, are repeated and stopped, in two windows.
 type day struct {
 	*World
 	t        *testing.T
 	e        *testclient.Editor
 	cache    *upstream.Cache
 	sessions []string
+	never    chan struct{} // closed at the end of the test
 
-	mu  sync.Mutex // guards the rest
+	mu  sync.Mutex // guards the model's state
 	rng *rand.Rand
 	n   int // calls of tools so far
+
+	pick     *rand.Rand
+	restarts int
+	shown    map[*Page]string // sessions in view
+	unread   map[string]bool  // sessions with turns that ended out of view
+	compared int              // requests that were compared with an earlier one
 }
 
 func newDay(t *testing.T) *day {
 	d := &day{
-		World: newPricedWorld(t, "profiles: {chat: {compaction: {compaction_trigger_tokens: 12000}}}\n"), t: t,
-		cache: upstream.NewCache(upstream.CacheOptions{}), rng: rand.New(rand.NewPCG(17, 0)),
+		World: newPricedWorld(t, "profiles: {chat: {compaction: {compaction_trigger_tokens: 6000}}}\nbudgets:\n  day: {usd: 0.05}\n  month: {usd: 1000, per: month}\n"), t: t,
+		cache: upstream.NewCache(upstream.CacheOptions{}), never: make(chan struct{}),
+		rng: rand.New(rand.NewPCG(17, 0)), pick: rand.New(rand.NewPCG(17, 1)), shown: make(map[*Page]string), unread: make(map[string]bool),
 	}
+	t.Cleanup(func() { close(d.never) })
 	d.Model.Choose(d.answer)
 	for i := range 12 {
 		d.write(t, fmt.Sprintf("part%d.go", i), source("part", 30+10*i))
@@ -65,8 +74,14 @@ func newDay(t *testing.T) *day {
 func (d *day) answer(req *upstream.Request) upstream.Script {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	chance := d.rng.IntN(100)
 	last := req.LastText()
+	switch name, _, _ := strings.Cut(last, " "); name {
+	case "Hold":
+		return upstream.Script{Steps: []upstream.Step{upstream.Text("Half of it"), upstream.Hold(d.never)}}
+	case "Fail":
+		return upstream.Script{Status: 401}
+	}
+	chance := d.rng.IntN(100)
 	if len(req.Tools) == 0 || !strings.HasPrefix(last, "Day ") { // a summary, or results of tools
 		chance = 99
 	}
@@ -77,8 +92,6 @@ func (d *day) answer(req *upstream.Request) upstream.Script {
 	switch {
 	case chance < 5:
 		return upstream.Script{Status: 529}
-	case chance < 8:
-		return upstream.Script{Status: 401}
 	case chance < 35:
 		steps = append([]upstream.Step{upstream.Text("First the file.")}, upstream.Call(id, "read_file", fmt.Sprintf(`{"path":%q}`, path))...)
 	case chance < 55:
@@ -100,48 +113,67 @@ func (d *day) words(prompt string) string {
 	return fmt.Sprintf("Reply to %s.\n\n", name) + strings.Repeat("- `step1` is called before **step2**, which returns a part of its input.\n", 1+d.rng.IntN(12))
 }
 
-// turn sends the n-th prompt, to a session that it chooses. One of ten is stopped.
+// any returns some session.
+func (d *day) any() string { return d.sessions[d.pick.IntN(len(d.sessions))] }
+
+// news marks a session, unless a window shows it.
+func (d *day) news(sid string) {
+	for _, shown := range d.shown {
+		if shown == sid {
+			return
+		}
+	}
+	d.unread[sid] = true
+}
+
+// turn sends the n-th prompt, to a session that it chooses. Some are stopped, before or in the reply, and some fail.
 func (d *day) turn(n int) {
 	d.t.Helper()
-	d.mu.Lock()
-	sid, stopped, length := d.sessions[d.rng.IntN(len(d.sessions))], d.rng.IntN(10) == 0, d.rng.IntN(40)
-	d.mu.Unlock()
-	turn := d.e.Start(sid, fmt.Sprintf("Day %d: %s", n, strings.Repeat("What does the next step do with its input? ", 1+length)))
-	if stopped {
+	sid, kind := d.any(), "Day"
+	switch n % 10 {
+	case 3:
+		kind = "Hold"
+	case 5:
+		kind = "Fail"
+	}
+	seen := d.e.After(testclient.Says(sid, testclient.AgentChunk, "Half of it"))
+	turn := d.e.Start(sid, fmt.Sprintf("%s %d: %s", kind, n, strings.Repeat("What does the next step do with its input? ", 1+d.pick.IntN(40))))
+	if kind == "Hold" {
+		d.e.Expect(seen)
+	}
+	if kind == "Hold" || n%10 == 7 {
 		if err := d.e.Cancel(sid); err != nil {
 			d.t.Fatal(err)
 		}
 	}
-	_, _ = turn.Wait() // a refused key is an error of the turn; what is shown is compared with what is stored
-}
-
-// agrees waits until the page shows of each session what the server returns.
-func (d *day) agrees(p *Page) {
-	d.t.Helper()
-	for _, sid := range d.sessions {
-		p.Session(sid)
-		p.Tab(sid, "cost")
-		usage := ask[struct {
-			Totals struct {
-				Calls int
-				Cost  float64
-			}
-		}](d.t, d.e, "_strata/usage/list", sid, nil)
-		if usage.Totals.Calls > 0 {
-			p.Equals(`+document.querySelector("[data-cost]")?.dataset.cost`, usage.Totals.Cost)
-		}
-		p.Tab(sid, "budget")
-		budgetIsThat(d.t, p, d.e, sid)
-		d.showsNewest(p, sid)
+	reply, err := turn.Wait() // a refused key is an error of the turn; what is shown is compared with what is stored
+	if err != nil || reply.StopReason != "cancelled" {
+		d.news(sid)
 	}
 }
 
-// showsNewest waits until the conversation contains the beginning of the newest text of the transcript.
-func (d *day) showsNewest(p *Page, sid string) {
+// killed kills the server in the middle of a reply that the page shows, and starts it again: the half reply is kept.
+func (d *day) killed(pages ...*Page) {
 	d.t.Helper()
-	if all := texts(transcript(d.t, d.e, sid)); len(all) > 0 {
-		line, _, _ := strings.Cut(all[len(all)-1], "\n")
-		p.WaitText(".transcript", strings.TrimSpace(line[:min(len(line), 60)]))
+	p, sid := pages[0], d.shown[pages[0]]
+	d.e.Start(sid, "Hold until the server is killed")
+	p.WaitText(".transcript", "Half of it")
+	d.Kill()
+	d.restart(pages...)
+	p.WaitText(".transcript", "Half of it")
+	p.Wait(`!document.querySelector("button[aria-label='Stop reply']")`)
+}
+
+// restart starts the server again, for the windows that were connected to the one before.
+func (d *day) restart(pages ...*Page) {
+	d.t.Helper()
+	d.Restart(binary.Options{})
+	d.e = d.Editor(d.t)
+	d.restarts++
+	title := fmt.Sprint("After restart ", d.restarts)
+	ask[any](d.t, d.e, "_strata/session/rename", d.sessions[0], map[string]any{"title": title})
+	for _, p := range pages {
+		p.WaitText(".line-title", title) // connected again
 	}
 }
 
@@ -149,20 +181,33 @@ func TestADayOfUse(t *testing.T) {
 	d := newDay(t)
 	first := Open(t, d.Server)
 	first.Run(chromedp.EmulateViewport(1440, 900))
-	first.Session(d.sessions[0])
 	second := first.Another(Address(t, d.Server))
-	second.Session(d.sessions[len(d.sessions)-1])
+	second.Run(chromedp.EmulateViewport(1440, 900))
+	d.show(first, d.sessions[0])
+	d.show(second, d.sessions[len(d.sessions)-1])
 	for n := range *dayTurns {
-		if n == *dayTurns/2 {
+		switch n {
+		case *dayTurns / 3:
+			d.marksAgree(first, second)
 			d.agrees(first)
-			first.Allow("ERR_CONNECTION_REFUSED")
-			second.Allow("ERR_CONNECTION_REFUSED")
+			for _, p := range []*Page{first, second} {
+				p.AllowAll() // its connections are refused while there is no server
+			}
+			d.killed(first, second)
+		case *dayTurns * 2 / 3:
 			d.Stop()
-			d.Restart(binary.Options{})
-			d.e = d.Editor(t)
+			d.restart(first, second)
 		}
 		d.turn(n)
 	}
+	d.marksAgree(first, second)
 	d.agrees(first)
+	t.Log(d.measures(first))
 	d.agrees(second)
+	t.Log(d.measures(second))
+	m := d.happened()
+	t.Logf("%d turns in %d sessions: %+v, %d requests compared", *dayTurns, len(d.sessions), m, d.compared)
+	if m.calls < *dayTurns || m.failed == 0 || m.stopped == 0 || m.compactions == 0 || m.tools == 0 || d.compared == 0 {
+		t.Error("the day is too quiet")
+	}
 }

@@ -131,3 +131,26 @@ func TestASelectedTextIsLookedFor(t *testing.T) {
 	p.Click("dialog[open] [data-action=keep]")
 	p.Wait(`document.querySelector("dialog[open] [data-found=whole]") && document.querySelector("dialog[open] [data-text=here]")`)
 }
+
+// The undo of a toast takes its own edit back, and not a newer one that another client made.
+func TestAToastUndoesItsOwnEdit(t *testing.T) {
+	w := newPricedWorld(t)
+	e := w.Editor(t)
+	sid := e.NewSession(w.Home.Project)
+	prompt(t, e, sid, "One.")
+	prompt(t, e, sid, "Two.")
+	id := transcript(t, e, sid)[0].ID
+	p := Open(t, w.Server)
+	p.Session(sid)
+	p.Click(fmt.Sprintf(`header[data-message=%q] button[aria-label='Is it in?']`, id))
+	p.Wait(openFind)
+	p.Click("dialog[open] [data-action=take_out]")
+	p.WaitText(".toast", "Taken out.")
+	ask[any](t, e, "_strata/history/clear", sid, nil)
+	p.Wait(`((b) => b && (b.click(), true))([...document.querySelectorAll(".toast button")].find((b) => b.innerText === "Undo"))`)
+	p.Wait(`[...document.querySelectorAll(".toast")].some((t) => t.textContent.includes("Cannot undo"))`)
+	var info struct{ InView int }
+	if err := e.Call("_strata/session/info", map[string]any{"sessionId": sid}, &info); err != nil || info.InView != 0 {
+		t.Errorf("%d messages are in view, %v", info.InView, err)
+	}
+}

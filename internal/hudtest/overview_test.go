@@ -12,11 +12,11 @@ import (
 
 	"strata/internal/testclient"
 	"strata/internal/upstream"
-	"strata/server/wire"
+	"strata/server/overview"
 )
 
 // overviewAs returns the server's overview of the last days in the page's time zone.
-func overviewAs(t *testing.T, p *Page, e *testclient.Editor, days int) (o wire.Overview) {
+func overviewAs(t *testing.T, p *Page, e *testclient.Editor, days int) (o overview.Overview) {
 	t.Helper()
 	zone := Eval[string](p, `Intl.DateTimeFormat().resolvedOptions().timeZone`)
 	if err := e.Call("_strata/usage/overview", map[string]any{"days": days, "timeZone": zone}, &o); err != nil {

@@ -29,7 +29,7 @@ func TestH20TheInspectorKeepsItsTab(t *testing.T) {
 	p.Wait(fmt.Sprintf(`location.hash === "#/session/%s"`, other))
 	p.Wait(shownTab("files"))
 	p.input("#search", "entirely")
-	p.Click(".hit")
+	p.Click(".hit[href*='at=']")
 	p.WaitText(".row.marked", "entirely")
 	p.Wait(shownTab("files"))
 	p.input("#search", "")

@@ -41,7 +41,7 @@ func (p *Page) moveTo(selector string) {
 }
 
 // lines are the titles of the list's folders and sessions, in their order.
-const lines = `[...document.querySelectorAll(".folder-name, .line-title")].map((e) => e.innerText)`
+const lines = `[...document.querySelectorAll(".folder-name, .line-title")].map((e) => e.innerText.replace(", unread", ""))`
 
 // Activity in other sessions moves nothing under the pointer, or at the keyboard's focus: new sessions come last. The list is
 // sorted when the pointer or the focus leaves it.

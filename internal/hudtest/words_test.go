@@ -56,7 +56,7 @@ func TestH09OneIsSingular(t *testing.T) {
 	p.Type(kb.Escape)
 
 	p.input("#search", "Uniquely")
-	p.WaitText(".sidebar-note", "1 message")
+	p.WaitText(".hits [role=status]", "1 message")
 	right("search")
 	p.input("#search", "")
 	p.Prompt("/files")

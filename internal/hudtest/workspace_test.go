@@ -291,7 +291,7 @@ func TestWorkspaceAddsAFileInFullAndAsOutline(t *testing.T) {
 	}
 	p.Tab(sid, "files")
 	p.WaitText("[data-file='"+path+"'] .mark", "outline only")
-	p.Click("[data-file='" + path + "'] .icon-button")
+	p.Click("[data-file='" + path + "'] button[aria-label^='Remove']")
 	p.Wait(`!document.querySelector("[data-file]")`)
 	Eval[int](p, `([...document.querySelectorAll(".toast .button")].findLast((b) => b.innerText === "Undo").click(), 1)`)
 	p.WaitText("[data-file='"+path+"'] .mark", "outline only") // and not in full

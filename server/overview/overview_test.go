@@ -11,7 +11,6 @@ import (
 
 	"strata/history"
 	"strata/historystore/spending"
-	"strata/server/wire"
 )
 
 func zone(t *testing.T, name string) *time.Location {
@@ -90,7 +89,7 @@ func TestEachListAddsUpToTheTotals(t *testing.T) {
 			table.Add(s)
 		}
 		o := table.Overview()
-		var byDay, byModel, byFolder wire.Spent
+		var byDay, byModel, byFolder Spent
 		for i := range o.Days {
 			add(&byDay, &o.Days[i].Spent)
 		}
@@ -100,7 +99,7 @@ func TestEachListAddsUpToTheTotals(t *testing.T) {
 		for i := range o.Folders {
 			add(&byFolder, &o.Folders[i].Spent)
 		}
-		for name, sum := range map[string]wire.Spent{"days": byDay, "models": byModel, "folders": byFolder} {
+		for name, sum := range map[string]Spent{"days": byDay, "models": byModel, "folders": byFolder} {
 			if math.Abs(sum.Cost-o.Totals.Cost) > 1e-6 || math.Abs(sum.Uncached-o.Totals.Uncached) > 1e-6 {
 				t.Errorf("%d groups: the %s cost %v, uncached %v; the totals are %v and %v", most, name, sum.Cost, sum.Uncached, o.Totals.Cost, o.Totals.Uncached)
 			}

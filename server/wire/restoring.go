@@ -25,6 +25,12 @@ func (p *RestoreParams) Request() session.RestoreRequest {
 	}
 }
 
+// UndoParams are the parameters of _strata/checkpoint/undo.
+type UndoParams struct {
+	SessionParams
+	Seq int64 `json:"seq"` // of the edit to undo; 0: the newest
+}
+
 // NewRestored returns the result of _strata/checkpoint/restore and _strata/checkpoint/undo.
 func NewRestored(r session.Restored) any {
 	if r.After != "" {

@@ -92,16 +92,9 @@ func cachingOf(m *llm.Model, calls []history.Call) Caching {
 
 // costOf returns the cost of the input of a built request.
 func costOf(s *assembly.State, b *assembly.Built) Cost {
-	whole := s.Calibrated(b.Counted)
-	read, marked := b.Plan.Cached()
-	if s.Model.NoCache {
-		read, marked = 0, 0
-	}
-	c := Cost{CacheRead: min(s.Calibrated(read), whole)}
-	c.CacheWrite = min(max(s.Calibrated(marked)-c.CacheRead, 0), whole-c.CacheRead)
-	c.Input = whole - c.CacheRead - c.CacheWrite
-	if s.Model.Price != (llm.Price{}) {
-		cost := s.Model.InputCost(history.Usage{Input: c.Input, CacheRead: c.CacheRead, CacheWrite: c.CacheWrite}, b.Plan.Long)
+	u := b.ExpectedInput(&s.Measure, b.Plan.Expect)
+	c := Cost{Input: u.Input, CacheRead: u.CacheRead, CacheWrite: u.CacheWrite}
+	if cost, ok := b.CostOf(&s.Measure, u); ok {
 		c.Cost = &cost
 	}
 	return c

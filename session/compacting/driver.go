@@ -48,6 +48,7 @@ type Result struct {
 	By       string `json:"by,omitempty"` // model or words
 	Before   int    `json:"before"`       // tokens of the history
 	After    int    `json:"after"`
+	EditSeq  int64  `json:"editSeq,omitempty"` // sequence number of the edit, if it is compacted
 	Summary  string `json:"summary,omitempty"`
 	Reason   string `json:"reason,omitempty"` // of the change of the view, of a failure, or both
 }

@@ -94,7 +94,7 @@ func (f *Finished) change() (history.Change, error) {
 
 // adopt tells that the compaction is stored and applied.
 func (f *Finished) adopt() {
-	f.result.Before, f.result.After, f.result.Summary = f.edit.Before, f.tokens(), f.edit.Summary
+	f.result.Before, f.result.After, f.result.Summary, f.result.EditSeq = f.edit.Before, f.tokens(), f.edit.Summary, f.edit.Seq
 	f.result.Reason = joined(f.edit.Reason, f.result.Reason)
 	f.logCompacted(&f.edit, &f.result, f.run.copies.origins)
 	f.host.HistoryChanged("compaction")

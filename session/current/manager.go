@@ -233,7 +233,8 @@ func (m *Manager) Expected(b *assembly.Built) int {
 	if b.Plan == nil {
 		return 0
 	}
-	return m.deps.Calibrations.Apply(b.Request.Model, b.Plan.Expect)
+	measure := m.Measure(llm.Model{Name: b.Request.Model})
+	return b.ExpectedInput(&measure, b.Plan.Expect).CacheRead
 }
 
 // Answered notes that the provider has read a request, and adds to change what is to be stored of it: the layout with the

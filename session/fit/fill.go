@@ -141,8 +141,8 @@ func groupSize(items []Item, in func(*Item) bool) int {
 	return sum
 }
 
-// truncateGroup truncates the largest items of a group until over tokens are saved, never the newest message. It evicts
-// items of which nothing worth showing would remain.
+// truncateGroup truncates the largest items of a group until over tokens are saved, never the newest message or what a user
+// keeps. It evicts items of which nothing worth showing would remain.
 func (f *fitter) truncateGroup(ctx context.Context, in func(*Item) bool, over int) error {
 	goal := groupSize(f.items, in) - over
 	for groupSize(f.items, in) > goal {
@@ -163,11 +163,12 @@ func (f *fitter) truncateGroup(ctx context.Context, in func(*Item) bool, over in
 	return nil
 }
 
-// largestOf returns the index of the largest item of a group but for the newest message, -1 for none.
+// largestOf returns the index of the largest item of a group but for the newest message and what a user keeps, -1 for none.
 func largestOf(items []Item, in func(*Item) bool) int {
-	newest, largest := newestMessage(items), -1
+	stays, largest := kept(items), -1
+	stays[newestMessage(items)] = true
 	for i := range items {
-		if i != newest && in(&items[i]) && (largest < 0 || items[i].Size() > items[largest].Size()) {
+		if !stays[i] && in(&items[i]) && (largest < 0 || items[i].Size() > items[largest].Size()) {
 			largest = i
 		}
 	}

@@ -20,11 +20,11 @@ func runningPrompt(items []Item) int {
 }
 
 // pinned returns the items of the conversation that no request omits while others can be: the newest message, the user's
-// newest message, the newest steps of a running turn, and what a user keeps, with the answers of kept prompts.
+// newest message, the newest steps of a running turn, and what a user keeps.
 func pinned(items []Item) map[int]bool {
 	newest, prompt := newestMessage(items), runningPrompt(items)
-	pinned := map[int]bool{newest: true, newestOfUser(items): true}
-	addKept(pinned, items)
+	pinned := kept(items)
+	pinned[newest], pinned[newestOfUser(items)] = true, true
 	if prompt < 0 {
 		return pinned
 	}
@@ -37,22 +37,33 @@ func pinned(items []Item) map[int]bool {
 	return pinned
 }
 
-// addKept adds the messages that a user keeps, with the answers of kept prompts: a prompt without its answer would be answered again.
-func addKept(to map[int]bool, items []Item) {
-	some := false
+// kept returns the messages that a user keeps, with the answers of kept prompts: a prompt without its answer would be answered
+// again.
+func kept(items []Item) map[int]bool {
+	kept := make(map[int]bool)
 	for i := range items {
 		if items[i].Kind == stability.Message && items[i].Pinned {
-			to[i], some = true, true
+			kept[i] = true
 		}
 	}
-	if !some {
-		return
+	if len(kept) == 0 {
+		return kept
 	}
 	for prompt, answer := range answersOf(items) {
 		if items[prompt].Pinned {
-			to[answer] = true
+			kept[answer] = true
 		}
 	}
+	return kept
+}
+
+// withoutKept returns the items as if a user kept none of their messages.
+func withoutKept(items []Item) []Item {
+	items = slices.Clone(items)
+	for i := range items {
+		items[i].Pinned = items[i].Pinned && items[i].Kind != stability.Message
+	}
+	return items
 }
 
 // finished returns a function that reports whether an item is of the conversation, the running turn or else the newest

@@ -130,8 +130,8 @@ func DocumentVersion(d *history.Document) string {
 	return fmt.Sprintf("%s@%d", Hash(d.Text), d.At.UnixMicro())
 }
 
-// lastResort truncates the user's first message or its answer, the larger one, or evicts both if truncation does not
-// suffice, and then makes a running turn smaller. If the first message is also the newest one it stays.
+// lastResort truncates the user's first message or its answer, the larger one, or evicts both if truncation does not suffice,
+// evicts what a user keeps, and then makes a running turn smaller. If the first message is also the newest one it stays.
 func (f *fitter) lastResort(ctx context.Context) error {
 	for {
 		first, answer := firstExchange(f.items)
@@ -162,6 +162,7 @@ func (f *fitter) lastResort(ctx context.Context) error {
 			f.without(gone)
 		}
 	}
+	f.evictKept()
 	if err := f.shrinkTurn(ctx); err != nil {
 		return err
 	}
@@ -169,6 +170,23 @@ func (f *fitter) lastResort(ctx context.Context) error {
 		f.items = slices.DeleteFunc(f.items, func(it Item) bool { return it.Key == OmittedKey })
 	}
 	return nil
+}
+
+// evictKept evicts what a user keeps, the oldest first, until the request fits: it has more than the window. The messages
+// that every request needs stay.
+func (f *fitter) evictKept() {
+	stays := pinned(withoutKept(f.items))
+	first, answer := firstExchange(f.items)
+	gone, left, keeps := make(map[int]bool), f.size(), kept(f.items)
+	for i := 0; i < len(f.items) && left > f.Limit; i++ {
+		if keeps[i] && !stays[i] && i != first && i != answer {
+			gone[i] = true
+			left -= f.items[i].Size()
+		}
+	}
+	if len(gone) > 0 {
+		f.without(gone)
+	}
 }
 
 // shrinkTurn makes a running turn smaller, of which everything else is omitted already: it truncates its steps, the oldest

@@ -172,7 +172,7 @@ func (m *measuring) draft(a *Admission) Draft {
 		Tokens: m.state.Calibrated(added), Used: budget.Used, Remaining: budget.Remaining, PercentUsed: budget.PercentUsed,
 		MaxInputTokens: budget.MaxInputTokens, Compacts: m.compaction(),
 		Unread:       named(append(append([]fit.Omitted{}, a.Omitted...), m.with.Omitted...)),
-		ExpectedRead: m.state.Calibrations.Apply(m.state.Model.Name, m.built.Plan.Expect),
+		ExpectedRead: m.built.ExpectedInput(&m.state.Measure, m.built.Plan.Expect).CacheRead,
 	}
 	evicted, truncated := m.built.Changes.Named()
 	d.Evicts, d.Truncates = named(evicted), named(truncated)

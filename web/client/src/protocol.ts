@@ -797,6 +797,8 @@ export interface Compaction {
   /** Tokens of the history before and after. */
   before: number;
   after: number;
+  /** The sequence number of the edit, if the history was compacted. */
+  editSeq?: number;
   summary?: string;
   /** Why messages left the view, and what failed. */
   reason?: string;
@@ -1541,7 +1543,8 @@ export interface Methods {
       };
     result: Restored;
   };
-  '_strata/checkpoint/undo': { params: OfSession; result: Restored };
+  /** `seq` is the edit to undo: the call fails if another one is the newest. Default: the newest. */
+  '_strata/checkpoint/undo': { params: OfSession & { seq?: number }; result: Restored };
 
   '_strata/turn/changes': {
     /** With `turnId`: of that turn. Otherwise of the newest turns with changes; `limit` is the number of turns. */

@@ -20,6 +20,9 @@ export async function attached(file: File): Promise<Attachment> {
   return { name: file.name, block: { type: "resource", resource: { uri: `attachment:${encodeURIComponent(file.name)}`, text: textOf(file.name, content) } } };
 }
 
+/** pasted returns a text as a file to attach. */
+export const pasted = (text: string): File => new File([text], "Pasted text", { type: "text/plain" });
+
 function textOf(name: string, content: ArrayBuffer): string {
   try {
     const text = new TextDecoder("utf-8", { fatal: true }).decode(content);

@@ -4,8 +4,14 @@ import { EMPTY, MAX_FILES, attachmentsOf, contentSize, draftOf, keepDraft, type 
 import type { SessionView } from "../store/session.ts";
 import { reason, toast } from "../store/toasts.ts";
 import { bytes } from "../text/format.ts";
-import { MAX_ATTACHED, attached, linksOf, useDrop } from "./attaching.ts";
+import { MAX_ATTACHED, attached, linksOf, pasted, useDrop } from "./attaching.ts";
 import { plainText } from "./rows.ts";
+
+/** Maximum characters in the box of the prompt after a paste: a browser takes seconds to lay out more. A longer paste is attached. */
+const MAX_TYPED = 50_000;
+
+/** A paste of at most this many characters stays in the text, however long that is. */
+const MIN_ATTACHED = 1000;
 
 /** Drafting is the prompt in the form: the draft of the session, or the edit of an earlier prompt, which leaves the draft as it is. */
 export interface Drafting {
@@ -66,9 +72,11 @@ export function useDrafting(view: SessionView, box: RefObject<HTMLTextAreaElemen
     },
     paste: (event) => {
       const { clipboardData } = event;
-      if (!clipboardData || clipboardData.files.length === 0 || clipboardData.getData("text/plain") !== "") return; // a text has a picture too if it comes from an office program
+      const text = clipboardData?.getData("text/plain") ?? ""; // a text has a picture too if it comes from an office program
+      const isLong = text.length + now().text.length > MAX_TYPED && text.length > MIN_ATTACHED;
+      if (!clipboardData || (text === "" ? clipboardData.files.length === 0 : !isLong)) return;
       event.preventDefault();
-      read([...clipboardData.files]);
+      read(isLong ? [pasted(text)] : [...clipboardData.files]);
     },
     isDropping: useDrop(drop),
   };

@@ -40,7 +40,7 @@ function EditRow({ view, takeBack, edit, undoable, title }: { view: SessionView;
       {open && <pre class="timeline-row-summary">{edit.summary}</pre>}
       <div class="timeline-row-actions">
         {edit.summary && <button type="button" class="link" aria-expanded={open} onClick={() => setOpen(!open)}>{open ? "Hide summary" : <>Show summary, <TokenCount n={edit.summaryTokens ?? 0} /></>}</button>}
-        {undoable && <button type="button" class="button small" aria-label={`Undo: ${title}`} disabled={!isOpen.value} onClick={() => void undo(view)}>Undo</button>}
+        {undoable && <button type="button" class="button small" aria-label={`Undo: ${title}`} disabled={!isOpen.value} onClick={() => void undo(view, edit.seq)}>Undo</button>}
         {!undoable && <Restore view={view} takeBack={takeBack} target={{ seq: edit.seq }} about={title} name={`the state after “${title}”`} />}
       </div>
     </div>

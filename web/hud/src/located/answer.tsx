@@ -4,7 +4,7 @@ import { addFile } from "../files/actions.ts";
 import { isOpen } from "../store/connection.ts";
 import { Fetched } from "../store/fetched.ts";
 import type { SessionView } from "../store/session.ts";
-import { failed, toast } from "../store/toasts.ts";
+import { failed, undoable } from "../store/toasts.ts";
 import { fully, plural, when } from "../text/format.ts";
 import { Progress } from "../ui/controls.tsx";
 import { Shown, useFetched } from "../ui/fetched.tsx";
@@ -77,10 +77,9 @@ function ActionButton({ view, found, action, again }: FoundProps & { action: str
 
 async function arrange(view: SessionView, messageId: string, action: Arrangement): Promise<void> {
   try {
-    await view.call("_strata/history/arrange", { messageId, action });
+    const { seq } = await view.call("_strata/history/arrange", { messageId, action });
+    undoable(outcomes[action], () => view.call("_strata/checkpoint/undo", { seq }));
   } catch (error) {
-    return failed("Cannot change the view")(error);
+    failed("Cannot change the view")(error);
   }
-  const undo = (): void => void view.call("_strata/checkpoint/undo", {}).catch(failed("Cannot undo"));
-  toast(outcomes[action], { action: { label: "Undo", run: undo } });
 }

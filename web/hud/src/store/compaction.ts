@@ -50,7 +50,7 @@ const unchanged: Partial<Record<Compaction["outcome"], string>> = {
 
 function showOutcome(view: SessionView, done: Compaction): void {
   if (done.outcome === "compacted") {
-    undoable(`History compacted: ${short(done.before)} to ${short(done.after)} ${noun(done.after, "token")}.`, () => undo(view));
+    undoable(`History compacted: ${short(done.before)} to ${short(done.after)} ${noun(done.after, "token")}.`, () => undo(view, done.editSeq));
   } else if (done.outcome === "failed") {
     toast(`Compaction failed: ${done.reason ?? "no reason given"}`, { bad: true });
   } else {
@@ -84,13 +84,13 @@ export function restoreWithFiles(view: SessionView, key: string, to: Target, nam
 function tellRestored(view: SessionView, done: Restored, name: string): void {
   tellFiles(done, false, view.cwd.peek());
   if ("afterTurn" in done) return toast(`${upper(name)} will be restored after the running turn.`);
-  undoable(`${upper(name)} restored; ${plural(done.removed, "message")} removed from the view.`, () => undo(view));
+  undoable(`${upper(name)} restored; ${plural(done.removed, "message")} removed from the view.`, () => undo(view, done.seq));
 }
 
-/** undo undoes the newest restore, clear or compaction. */
-export async function undo(view: SessionView): Promise<void> {
+/** undo undoes an edit of the view, if it is the newest that can be undone: a later one must not be undone in its place. */
+export async function undo(view: SessionView, seq: number | undefined): Promise<void> {
   try {
-    const done = await view.call("_strata/checkpoint/undo", {});
+    const done = await view.call("_strata/checkpoint/undo", seq ? { seq } : {});
     tellFiles(done, true, view.cwd.peek());
     if ("afterTurn" in done) return toast("The undo takes effect after the running turn.");
     toast("Undone.", { action: { label: "Redo", run: () => void restore(view, { seq: done.seq - 1 }, "the state before the undo") } });

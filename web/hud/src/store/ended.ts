@@ -16,8 +16,8 @@ export function failureOf(end: TurnEnd | undefined): Pick<ProviderFailure, "prov
 /** removePrompt removes the newest prompt, and what there is of its reply, from the view. It offers an undo. */
 export async function removePrompt(view: SessionView, prompt: Entry): Promise<void> {
   try {
-    await view.call("_strata/checkpoint/restore", { beforeMessageId: firstFailed(view.transcript.entries.peek(), prompt).message.id });
-    undoable("Prompt removed from the view.", () => undo(view));
+    const done = await view.call("_strata/checkpoint/restore", { beforeMessageId: firstFailed(view.transcript.entries.peek(), prompt).message.id });
+    undoable("Prompt removed from the view.", () => undo(view, "seq" in done ? done.seq : undefined));
   } catch (error) {
     failed("Cannot remove the prompt")(error);
   }

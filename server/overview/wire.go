@@ -1,8 +1,10 @@
-package wire
+package overview
 
 import (
 	"time"
 	_ "time/tzdata" // not all systems have a database of time zones
+
+	"strata/server/wire"
 )
 
 // The periods of _strata/usage/overview, in days.
@@ -14,8 +16,8 @@ const (
 // maxZone is the maximum length of the name of a time zone, in bytes.
 const maxZone = 64
 
-// OverviewParams are the parameters of _strata/usage/overview.
-type OverviewParams struct {
+// Params are the parameters of _strata/usage/overview.
+type Params struct {
 	Days     int    `json:"days"`     // calendar days, including today
 	TimeZone string `json:"timeZone"` // IANA name; empty: the server's own
 }
@@ -23,19 +25,19 @@ type OverviewParams struct {
 // Overview is the result of _strata/usage/overview. Days, models and folders each contain all calls of the period, so
 // that the sums of each list are the totals.
 type Overview struct {
-	Since    time.Time      `json:"since"` // beginning of the first day
-	Until    time.Time      `json:"until"` // end of today
-	Totals   Spent          `json:"totals"`
-	Days     []SpentDay     `json:"days"` // oldest first, also those without calls
-	Models   []SpentModel   `json:"models"`
-	Folders  []SpentFolder  `json:"folders"`
-	Sessions []SpentSession `json:"sessions"` // the dearest
-	Budgets  []BudgetState  `json:"budgets"`  // by name; their periods do not depend on the parameters
+	Since    time.Time          `json:"since"` // beginning of the first day
+	Until    time.Time          `json:"until"` // end of today
+	Totals   Spent              `json:"totals"`
+	Days     []SpentDay         `json:"days"` // oldest first, also those without calls
+	Models   []SpentModel       `json:"models"`
+	Folders  []SpentFolder      `json:"folders"`
+	Sessions []SpentSession     `json:"sessions"` // the dearest
+	Budgets  []wire.BudgetState `json:"budgets"`  // by name; their periods do not depend on the parameters
 }
 
 // Spent are sums over model calls.
 type Spent struct {
-	UsageTotals
+	wire.UsageTotals
 	HitRate  float64 `json:"hitRate"`  // share of the input that was read from the cache, 0 to 1
 	Unpriced int     `json:"unpriced"` // calls whose price is unknown: cost counts them as 0
 }
@@ -71,10 +73,10 @@ type SpentSession struct {
 }
 
 // Period returns the number of days and the time zone.
-func (p *OverviewParams) Period() (days int, zone *time.Location, err error) {
+func (p *Params) Period() (days int, zone *time.Location, err error) {
 	switch days = p.Days; {
 	case days < 0 || days > MaxDays:
-		return 0, nil, InvalidParams("params.days: %d is not 1 to %d", days, MaxDays)
+		return 0, nil, wire.InvalidParams("params.days: %d is not 1 to %d", days, MaxDays)
 	case days == 0:
 		days = DefaultDays
 	}
@@ -85,7 +87,7 @@ func (p *OverviewParams) Period() (days int, zone *time.Location, err error) {
 		zone, err = time.LoadLocation(p.TimeZone)
 	}
 	if zone == nil || err != nil {
-		return 0, nil, InvalidParams("params.timeZone: %.64q is not the name of a time zone, such as Europe/Berlin", p.TimeZone)
+		return 0, nil, wire.InvalidParams("params.timeZone: %.64q is not the name of a time zone, such as Europe/Berlin", p.TimeZone)
 	}
 	return days, zone, nil
 }

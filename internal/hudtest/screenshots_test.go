@@ -43,7 +43,7 @@ const retouch = `((folder, port) => {
 	for (let node; (node = walker.nextNode()); ) {
 		const text = node.nodeValue.replaceAll(folder + "/project", "/home/me").replaceAll(folder, "/home/me/.local")
 			.replace(/[^" ]*\/strata-binary-\d+\//g, "/usr/local/bin/")
-			.replaceAll(":" + port, ":7717").replace(/http:\/\/127\.0\.0\.1:(?!7717\b)\d+/g, "https://api.anthropic.com").replace(/\b\d{1,2}:\d\d(:\d\d)?[\s\u202f][AP]M\b/g, "9:41 AM").replace(/^\d+ min \d+ s$|^\d+ s$/, "4 min 12 s").replace(/(msg|note)_[0-9A-Z]{26}/g, "$1_01KE6D00000000000000000001");
+			.replaceAll(":" + port, ":7717").replace(/http:\/\/127\.0\.0\.1:(?!7717\b)\d+/g, "https://api.anthropic.com").replace(/\b\d{1,2}:\d\d(:\d\d)?[\s\u202f][AP]M\b/g, "9:41 AM").replace(/^\d+ min \d+ s$/, "4 min 12 s").replace(/^\d+ s$/, "8 s").replace(/(msg|note)_[0-9A-Z]{26}/g, "$1_01KE6D00000000000000000001");
 		if (text !== node.nodeValue) node.nodeValue = text;
 	}
 	return document.fonts.ready.then(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(1)))));

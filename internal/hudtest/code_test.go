@@ -152,3 +152,18 @@ say Done.`).Wait(); err != nil {
 	p.Wait(colored("ins.diff-line") + `.includes('string:"new"')`)
 	p.Wait(colored("span.diff-line") + `.includes("comment:// before")`)
 }
+
+// The head of a code block is above its code, also after the transcript was scrolled: nothing but the upper edge moves it.
+func TestTheHeadOfCodeIsAboveIt(t *testing.T) {
+	w := NewWorld(t)
+	e := w.Editor(t)
+	sid := e.NewSession(w.Home.Project)
+	fill(t, e, sid, 60)
+	w.Model.Push(upstream.Script{Steps: []upstream.Step{upstream.Text("Look:\n\n```go\nfunc one() {\n\treturn\n}\n```\n")}})
+	prompt(t, e, sid, "Show me code.")
+	p := Open(t, w.Server)
+	p.Session(sid)
+	p.WaitText(".transcript .code", "func one")
+	p.Wait(`document.querySelector(".transcript").scrollTop > 500`)
+	p.Wait(`[...document.querySelectorAll(".code")].every((code) => code.querySelector(".code-head").getBoundingClientRect().bottom <= code.querySelector("pre").getBoundingClientRect().top + 1)`)
+}

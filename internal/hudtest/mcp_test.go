@@ -63,11 +63,11 @@ func TestTheServerPageShowsMCPServersAndTheirChanges(t *testing.T) {
 	p.reachesAll("the server page")
 
 	Eval[bool](p, `(tellMCPServers([{name: "files", transport: "stdio", source: "config", state: "failed", sessions: 1, tools: [], error: "exit code 1\ncannot find module"}]), true)`)
-	p.WaitText(".sidebar-foot .mark.bad", "1 MCP server failed")
+	p.WaitText(".sidebar-foot .mark.bad", "1 MCP failed")
 	p.Equals(shownServers, []string{"files|failed|stdio, from strata.yaml, 1 session|exit code 1\ncannot find module"})
 	Eval[string](p, "location.hash = '#/'")
 	p.WaitText("main", "Create session")
-	p.WaitText(".sidebar-foot .mark.bad", "1 MCP server failed")
+	p.WaitText(".sidebar-foot .mark.bad", "1 MCP failed")
 	Eval[bool](p, `(tellMCPServers([]), true)`)
 	p.Wait(`!document.querySelector(".sidebar-foot .mark")`)
 	Eval[string](p, "location.hash = '#/server'")

@@ -34,10 +34,16 @@ const (
 // retouch replaces values that differ between runs or reveal the machine with typical ones: folders, ports, times and
 // ids.
 const retouch = `((folder, port) => {
+	for (const cut of document.querySelectorAll(".cut")) { // in two parts
+		const [start, end] = cut.childNodes;
+		const text = cut.textContent;
+		if (end && text.startsWith(folder)) [start.firstChild.nodeValue, end.nodeValue] = ["", text];
+	}
 	const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
 	for (let node; (node = walker.nextNode()); ) {
 		const text = node.nodeValue.replaceAll(folder + "/project", "/home/me").replaceAll(folder, "/home/me/.local")
-			.replaceAll(":" + port, ":7717").replace(/http:\/\/127\.0\.0\.1:(?!7717\b)\d+/g, "https://api.anthropic.com").replace(/\b\d{1,2}:\d\d(:\d\d)?[\s\u202f][AP]M\b/g, "9:41 AM").replace(/(msg|note)_[0-9A-Z]{26}/g, "$1_01KE6D00000000000000000001");
+			.replace(/[^" ]*\/strata-binary-\d+\//g, "/usr/local/bin/")
+			.replaceAll(":" + port, ":7717").replace(/http:\/\/127\.0\.0\.1:(?!7717\b)\d+/g, "https://api.anthropic.com").replace(/\b\d{1,2}:\d\d(:\d\d)?[\s\u202f][AP]M\b/g, "9:41 AM").replace(/^\d+ min \d+ s$/, "4 min 12 s").replace(/^\d+ s$/, "8 s").replace(/(msg|note)_[0-9A-Z]{26}/g, "$1_01KE6D00000000000000000001");
 		if (text !== node.nodeValue) node.nodeValue = text;
 	}
 	return document.fonts.ready.then(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(1)))));
@@ -57,6 +63,11 @@ func TestScreenshots(t *testing.T) {
 			p.Wait(shown)
 		}
 	}
+	p.shoot(s, "overview", func() {
+		Eval[string](p, `location.hash = "#/"`)
+		p.Click(".switch [data-days='1']") // without dates
+		p.WaitText("main", "Most expensive sessions")
+	})
 	p.shoot(s, "sessions", func() {
 		Eval[string](p, `location.hash = "#/"`)
 		p.WaitText("main", "Most expensive sessions")
@@ -65,13 +76,16 @@ func TestScreenshots(t *testing.T) {
 	})
 	p.search(kb.Backspace)
 	p.Wait(`document.querySelector(".line") && (document.activeElement.blur(), true)`)
-	p.shoot(s, "overview", func() {
-		Eval[string](p, `location.hash = "#/"`)
-		p.Click(".switch [data-days='1']") // without dates
-		p.WaitText("main", "Most expensive sessions")
+	draft := func() {
+		p.input("#prompt", "Write the line of the changelog, and the sentence on tabs.")
+		p.Wait(`document.querySelector(".draft-line") && document.querySelector("[data-with-draft]")`)
+	}
+	p.shoot(s, "budget", func() {
+		session("budget", `document.querySelector(".panel").innerText.includes("Calibrated:")`)()
+		draft()
 	})
+	p.input("#prompt", "")
 	for tab, shown := range map[string]string{
-		"budget":  `document.querySelector(".panel").innerText.includes("Calibrated:")`,
 		"tiers":   `document.querySelector(".panel").innerText.includes("parser.go")`,
 		"cost":    `document.querySelector(".panel .plot canvas") && document.querySelector(".panel .calls tbody tr")`,
 		"history": `document.querySelectorAll(".timeline-row").length >= 4`,
@@ -86,6 +100,22 @@ func TestScreenshots(t *testing.T) {
 		// The system prompt is closed: it is long and has the date.
 		p.Wait(`((b) => b?.getAttribute("aria-expanded") === "false" || (b?.click(), false))(document.querySelector("[data-entry='0'] .disclosure-line"))`)
 		p.WaitText(".request-lines", "grammar")
+	})
+	p.shoot(s, "located", func() {
+		session("files", `document.querySelector("[data-file='parser.go']")`)()
+		p.Wait(`document.querySelector("dialog [data-found]") || (document.querySelector("[data-file='parser.go'] button[aria-label='Is parser.go in?']").click(), false)`)
+		p.Wait(`(document.activeElement.blur(), true)`)
+	})
+	p.Type(kb.Escape)
+	p.Wait(noDialog)
+	rebuilt := s.rebuilt(t)
+	p.shoot(s, "compare", func() {
+		p.request(s.session, rebuilt)
+		p.Wait(`document.querySelector(".cache-ends")`)
+	})
+	p.shoot(s, "connect", func() {
+		Eval[string](p, `location.hash = "#/connect"`)
+		p.WaitText("main", "Zed")
 	})
 	p.shoot(s, "server", func() {
 		Eval[string](p, `location.hash = "#/server"`)
@@ -120,6 +150,26 @@ func TestScreenshots(t *testing.T) {
 		outside.WaitText("h1", "Authorization required")
 		outside.Allow("401")
 	})
+}
+
+// rebuilt returns the id of the call that read most anew because the cache of the call before it ended early.
+func (s *story) rebuilt(t *testing.T) (call string) {
+	t.Helper()
+	most := 0
+	for _, c := range ask[struct {
+		Calls []struct{ CallID, Purpose string }
+	}](t, s.e, "_strata/usage/list", s.session, nil).Calls {
+		if c.Purpose != "turn" {
+			continue
+		}
+		if got := ask[comparison](t, s.e, "_strata/requests/compare", s.session, map[string]any{"callId": c.CallID}); got.First != nil && got.Anew.Tokens > most {
+			call, most = c.CallID, got.Anew.Tokens
+		}
+	}
+	if call == "" {
+		t.Fatal("no call of the story read anything anew")
+	}
+	return call
 }
 
 // tour shows the session of docs/tour.md: the review of its turn, and then a question about the next change.

@@ -37,6 +37,7 @@ func newStory(t testing.TB) *story {
 model: anthropic/claude-sonnet-4-5
 summary_model: anthropic/claude-sonnet-4-5
 providers: {anthropic: {kind: anthropic, base_url: %q, api_key_env: ""}}
+budgets: {day: {usd: 1}, month: {usd: 20, per: month}}
 profiles: {chat: {compaction: {raw_window_size: 3}}}
 `, freePort(t), model.URL)
 	home := binary.NewHome(t, settings)

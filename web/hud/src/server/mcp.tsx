@@ -63,5 +63,5 @@ function McpServer({ server }: { server: McpServerInfo }) {
 /** A mark with the number of MCP servers that have failed; nothing for none. */
 export function FailedServers() {
   const failed = useFetched(info)?.mcpServers?.filter((server) => server.state === "failed").length ?? 0;
-  return failed === 0 ? null : <span class="mark bad">{plural(failed, "MCP server")} failed</span>;
+  return failed === 0 ? null : <span class="mark bad" title={`${plural(failed, "MCP server")} failed`}>{failed} MCP failed</span>;
 }

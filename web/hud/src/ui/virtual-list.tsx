@@ -224,7 +224,7 @@ export function VirtualList<R extends Row>(props: VirtualListProps<R>) {
   return (
     <div ref={scroller} class={`window ${props.class ?? ""}`} role={props.role} aria-label={props.label} tabIndex={props.focusable ? 0 : -1} data-alone={props.focusable ? "" : undefined} onScroll={scrolled}>
       <div class="window-all" style={{ height: `${state.layout.total}px` }}>
-        <div class="window-rows" style={{ transform: `translateY(${state.layout.top(first)}px)` }}>
+        <div class="window-rows" style={{ top: `${state.layout.top(first)}px` }}>
           {rows.slice(first, end).map((row, i) => (
             <div key={row.key} data-key={row.key} class="window-row" role="presentation" ref={observer}>
               {draw(row, first + i)}

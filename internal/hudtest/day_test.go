@@ -23,6 +23,9 @@ var (
 	dayTurns    = flag.Int("day-turns", 24, "turns of TestADayOfUse")
 )
 
+// half is the text of a reply that does not end.
+const half = "Half of it"
+
 // day is a day's use of one server: sessions in folders, whose turns read and edit files, fail, are repeated and stopped, in two windows.
 type day struct {
 	*World
@@ -32,9 +35,10 @@ type day struct {
 	sessions []string
 	never    chan struct{} // closed at the end of the test
 
-	mu  sync.Mutex // guards the model's state
-	rng *rand.Rand
-	n   int // calls of tools so far
+	mu   sync.Mutex // guards the model's state
+	rng  *rand.Rand
+	n    int    // calls of tools so far
+	next string // kind of the turn whose first request is to come
 
 	pick     *rand.Rand
 	restarts int
@@ -74,16 +78,17 @@ func newDay(t *testing.T) *day {
 func (d *day) answer(req *upstream.Request) upstream.Script {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	last := req.LastText()
-	switch name, _, _ := strings.Cut(last, " "); name {
+	kind, chance := d.next, d.rng.IntN(100)
+	if len(req.Tools) == 0 || kind == "" { // a summary, or results of tools
+		kind, chance = "", 99
+	} else {
+		d.next = ""
+	}
+	switch kind {
 	case "Hold":
-		return upstream.Script{Steps: []upstream.Step{upstream.Text("Half of it"), upstream.Hold(d.never)}}
+		return upstream.Script{Steps: []upstream.Step{upstream.Text(half), upstream.Hold(d.never)}}
 	case "Fail":
 		return upstream.Script{Status: 401}
-	}
-	chance := d.rng.IntN(100)
-	if len(req.Tools) == 0 || !strings.HasPrefix(last, "Day ") { // a summary, or results of tools
-		chance = 99
 	}
 	d.n++
 	id := fmt.Sprintf("toolu_%d", d.n)
@@ -99,7 +104,7 @@ func (d *day) answer(req *upstream.Request) upstream.Script {
 	case chance < 65:
 		steps = upstream.Call(id, "search", `{"pattern":"step1"}`)
 	default:
-		steps = []upstream.Step{upstream.Thinking("It is asked about "+path+".", "signature"), upstream.Text(d.words(last))}
+		steps = []upstream.Step{upstream.Thinking("It is asked about "+path+".", "signature"), upstream.Text(d.words(req.LastText()))}
 	}
 	return upstream.Script{Steps: steps, Usage: d.cache.Serve(req).Usage}
 }
@@ -126,6 +131,14 @@ func (d *day) news(sid string) {
 	d.unread[sid] = true
 }
 
+// start sends a prompt, whose reply is of a kind: "Day", "Hold" or "Fail".
+func (d *day) start(sid, kind, text string) *testclient.Turn {
+	d.mu.Lock()
+	d.next = kind
+	d.mu.Unlock()
+	return d.e.Start(sid, kind+" "+text)
+}
+
 // turn sends the n-th prompt, to a session that it chooses. Some are stopped, before or in the reply, and some fail.
 func (d *day) turn(n int) {
 	d.t.Helper()
@@ -136,8 +149,8 @@ func (d *day) turn(n int) {
 	case 5:
 		kind = "Fail"
 	}
-	seen := d.e.After(testclient.Says(sid, testclient.AgentChunk, "Half of it"))
-	turn := d.e.Start(sid, fmt.Sprintf("%s %d: %s", kind, n, strings.Repeat("What does the next step do with its input? ", 1+d.pick.IntN(40))))
+	seen := d.e.After(testclient.Says(sid, testclient.AgentChunk, half))
+	turn := d.start(sid, kind, fmt.Sprintf("%d: %s", n, strings.Repeat("What does the next step do with its input? ", 1+d.pick.IntN(40))))
 	if kind == "Hold" {
 		d.e.Expect(seen)
 	}
@@ -156,11 +169,11 @@ func (d *day) turn(n int) {
 func (d *day) killed(pages ...*Page) {
 	d.t.Helper()
 	p, sid := pages[0], d.shown[pages[0]]
-	d.e.Start(sid, "Hold until the server is killed")
-	p.WaitText(".transcript", "Half of it")
+	d.start(sid, "Hold", "until the server is killed")
+	p.WaitText(".transcript", half)
 	d.Kill()
 	d.restart(pages...)
-	p.WaitText(".transcript", "Half of it")
+	p.WaitText(".transcript", half)
 	p.Wait(`!document.querySelector("button[aria-label='Stop reply']")`)
 }
 

@@ -3,6 +3,7 @@ import { ConnectionLost } from "@strata/client";
 import type {
   AvailableCommand, Block, Config, ConfigOption, ContentBlock, IndexStatus, ListedEdit, Message, Methods, SessionEvent, SessionHandle, Sought, StrataEvent, Totals, Turn, Update,
 } from "@strata/client";
+import { followCalibration } from "./calibration.ts";
 import { call, client, isOpen, offers } from "./connection.ts";
 import { DraftMeter } from "./draft-figures.ts";
 import { Fetched } from "./fetched.ts";
@@ -110,6 +111,7 @@ export class SessionView {
   private readonly ended = new AbortController();
   private stopConnection: () => void;
   private stopLabels: () => void;
+  private stopCalibration: () => void;
 
   constructor(readonly id: string) {
     const open = client.peek();
@@ -117,6 +119,7 @@ export class SessionView {
     this.handle = open.session(id);
     this.transcript = new Transcript((params) => this.call("_strata/history/list", params, { signal: this.ended.signal }));
     this.stopConnection = this.followConnection();
+    this.stopCalibration = followCalibration(() => this.changed(this.budget, this.breakdown, this.cache));
     this.stopLabels = effect(() => this.labels.take(this.transcript.entries.value.map((e) => e.message)));
     void this.follow();
   }
@@ -127,6 +130,7 @@ export class SessionView {
     this.draft.stop();
     this.stopConnection();
     this.stopLabels();
+    this.stopCalibration();
   }
 
   /** call sends a request about this session. */

@@ -133,7 +133,7 @@ func views(p *Page, rich, lastCall, acting, failed string) []view {
 		view{name: "a new session", show: func(p *Page) { session(p); p.press("n"); p.Wait(`document.querySelector("dialog:modal")`) }, hide: escape},
 		view{name: "is it in", show: func(p *Page) {
 			session(p)
-			p.Wait(`((b) => b && (b.click(), true))(document.querySelector("[aria-label='Is it in?']"))`)
+			p.Wait(`((b) => b && (b.click(), true))(document.querySelector("[aria-label='Is it in the next request?']"))`)
 			p.Wait(openFind + ` && document.querySelector("dialog [data-found]")`)
 		}, hide: escape},
 		view{name: "find", show: func(p *Page) {

@@ -142,7 +142,7 @@ func TestAToastUndoesItsOwnEdit(t *testing.T) {
 	id := transcript(t, e, sid)[0].ID
 	p := Open(t, w.Server)
 	p.Session(sid)
-	p.Click(fmt.Sprintf(`header[data-message=%q] button[aria-label='Is it in?']`, id))
+	p.Click(fmt.Sprintf(`header[data-message=%q] button[aria-label='Is it in the next request?']`, id))
 	p.Wait(openFind)
 	p.Click("dialog[open] [data-action=take_out]")
 	p.WaitText(".toast", "Taken out.")

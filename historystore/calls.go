@@ -78,8 +78,8 @@ func (s *Store) CallTotals(ctx context.Context, session string) (sums []ModelTot
 		if _, err := s.session(ctx, tx, session, "hidden = 0"); err != nil {
 			return err
 		}
-		sums, err = collect(ctx, tx, scanModelTotals, `SELECT model, count(*), sum(input), sum(output), sum(cache_read), sum(cache_write), sum(cost), sum(expected),
-			sum(status = 'stopped'), sum(status = 'failed')
+		sums, err = collect(ctx, tx, scanModelTotals, `SELECT model, count(*), `+sumOf("input")+`, `+sumOf("output")+`, `+sumOf("cache_read")+`, `+sumOf("cache_write")+`,
+			sum(cost), `+sumOf("expected")+`, sum(status = 'stopped'), sum(status = 'failed')
 			FROM usage WHERE session = ? GROUP BY model ORDER BY model`, session)
 		return err
 	})

@@ -74,8 +74,7 @@ func (s *Store) loadUnfinished(ctx context.Context, tx *sql.Tx, l *history.Loade
 		return err
 	}
 	t := l.Unfinished
-	spent, err := first(ctx, tx, scanTotals, `SELECT count(*), coalesce(sum(input), 0), coalesce(sum(output), 0),
-			coalesce(sum(cache_read), 0), coalesce(sum(cache_write), 0), coalesce(sum(cost), 0.0)
+	spent, err := first(ctx, tx, scanTotals, `SELECT count(*), `+sumOf("input")+`, `+sumOf("output")+`, `+sumOf("cache_read")+`, `+sumOf("cache_write")+`, total(cost)
 		FROM usage WHERE session = ? AND turn = ? AND purpose = ?`, l.Session.ID, t.ID, history.PurposeTurn)
 	if err != nil {
 		return err

@@ -3,6 +3,7 @@ package historystore
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -344,6 +345,39 @@ func TestDamagedColumnsLeaveTheRestReadable(t *testing.T) {
 	l := load(t, s, "sess_a")
 	equal(t, "title", l.Session.Title, "Title of sess_a")
 	equal(t, "turn", l.Unfinished.ID, turnID(0))
+}
+
+// The numbers of damaged rows can be any. They are read as the nearest that JSON can represent.
+func TestDamagedNumbersLeaveTheRestReadable(t *testing.T) {
+	const largest, smallest = "9000000000000000000", "-9000000000000000000"
+	for _, n := range []string{largest, smallest} {
+		s := openTest(t, "", Options{})
+		commit(t, s, createSession("sess_a"), createSession("sess_b"), beginTurn("sess_a", 0))
+		for _, id := range []string{"call_1", "call_2"} {
+			commit(t, s, history.Change{Session: "sess_a", Calls: []history.Call{{ID: id, Turn: turnID(0), Purpose: history.PurposeTurn, Model: "m", At: epoch}}})
+		}
+		if _, err := s.writer.tx.conn.ExecContext(ctx, strings.ReplaceAll(`UPDATE session SET created_at = N, updated_at = N WHERE id = 'sess_a';
+			UPDATE turn SET started_at = N; UPDATE usage SET at = N, input = N, cache_read = N, expected = N`, "N", n)); err != nil {
+			t.Fatal(err)
+		}
+		list, _, err := s.Sessions(ctx, SessionQuery{})
+		if err != nil || len(list) != 2 {
+			t.Fatal(list, err)
+		}
+		calls, _, err := s.Calls(ctx, "sess_a", "", 10)
+		if err != nil || len(calls) != 2 {
+			t.Fatal(calls, err)
+		}
+		sums, err := s.CallTotals(ctx, "sess_a")
+		if err != nil || len(sums) != 1 || sums[0].Calls != 2 {
+			t.Fatal(sums, err)
+		}
+		for _, v := range []any{list, calls, sums, load(t, s, "sess_a").Unfinished} {
+			if _, err := json.Marshal(v); err != nil {
+				t.Errorf("%s: %v", n, err)
+			}
+		}
+	}
 }
 
 // An edit or a document with a damaged body is loaded without content; the rest of the session is unchanged.

@@ -148,10 +148,14 @@ func scanOne[T any](row scanner) (v T, err error) {
 	return v, err
 }
 
+// sumOf returns the sum of a column with numbers of tokens, 0 for no rows. It is exact up to 2^53. SQLite's sum fails if
+// damaged rows exceed 64 bits.
+func sumOf(column string) string { return "CAST(total(" + column + ") AS INTEGER)" }
+
 // micros returns the stored form of a time: microseconds since 1970. The zero time is preserved.
 func micros(t time.Time) int64 { return t.UnixMicro() }
 
-func fromMicros(n int64) time.Time { return time.UnixMicro(n).UTC() }
+func fromMicros(n int64) time.Time { return history.StoredTime(n) }
 
 // orNull returns text, or nil for an empty text, which is stored as NULL.
 func orNull(text string) any {

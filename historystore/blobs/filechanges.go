@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
-	"time"
 
 	"strata/history"
 )
@@ -49,7 +48,7 @@ func scanFileChange(row scanner) (c history.FileChange, err error) {
 	err = row.Scan(&c.ID, &c.Turn, &c.Step, &c.Call, &c.Seq, &c.Kind, &c.Path, &c.To,
 		&c.Before, &c.After, &mode, &at, &c.State, &c.RestoredBy, &c.HasBefore, &c.HasAfter)
 	c.Mode = uint32(min(uint64(mode), math.MaxUint32)) // one that is not valid stays so
-	c.At = time.UnixMicro(at).UTC()
+	c.At = history.StoredTime(at)
 	return c, err
 }
 

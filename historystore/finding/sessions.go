@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"strata/history"
 	"strata/historystore/fulltext"
 )
 
@@ -67,7 +68,7 @@ func Sessions(ctx context.Context, q Querier, names fulltext.NameQuery, folders 
 	found = found[:min(len(found), limit)]
 	for i := range found {
 		s := &found[i]
-		s.UpdatedAt = time.UnixMicro(s.updated).UTC()
+		s.UpdatedAt = history.StoredTime(s.updated)
 		s.TitleMarks, s.FolderMarks = names.Marks(s.Title), names.Marks(s.CWD)
 	}
 	return found, total, nil

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
-	"time"
 
 	"strata/history"
 )
@@ -108,7 +107,7 @@ func read(ctx context.Context, q Querier, where string, args ...any) (*history.R
 	if err != nil {
 		return nil, err
 	}
-	decoded.Call, decoded.Message, decoded.At = r.Call, r.Message, time.UnixMicro(at).UTC()
+	decoded.Call, decoded.Message, decoded.At = r.Call, r.Message, history.StoredTime(at)
 	return &decoded, nil
 }
 

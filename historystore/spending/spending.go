@@ -56,7 +56,7 @@ func Read(ctx context.Context, from Querier, since, until time.Time, add func(Su
 			&at, &s.Model, &s.Calls, &input, &output, &read, &written, &s.Cost, &s.Expected, &s.Free, &s.Failed, &s.Stopped); err != nil {
 			return fmt.Errorf("sum of calls: %w", err)
 		}
-		s.At = time.UnixMicro(at * Grain.Microseconds()).UTC()
+		s.At = history.StoredTime(at * Grain.Microseconds())
 		s.Usage = history.Usage{Input: int(input), Output: int(output), CacheRead: int(read), CacheWrite: int(written)}
 		add(s)
 	}

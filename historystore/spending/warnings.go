@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"strata/history"
 )
 
 // Warned is the newest warning about a budget.
@@ -28,7 +30,7 @@ func Warnings(ctx context.Context, from Querier) (map[string]Warned, error) {
 		if err := rows.Scan(&budget, &since, &w.Event, &w.Notice); err != nil {
 			return nil, fmt.Errorf("warning about a budget: %w", err)
 		}
-		w.Since = time.UnixMicro(since).UTC()
+		w.Since = history.StoredTime(since)
 		all[budget] = w
 	}
 	return all, rows.Err()

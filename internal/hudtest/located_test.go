@@ -145,7 +145,7 @@ func TestAToastUndoesItsOwnEdit(t *testing.T) {
 	p.Click(fmt.Sprintf(`header[data-message=%q] button[aria-label='Is it in the next request?']`, id))
 	p.Wait(openFind)
 	p.Click("dialog[open] [data-action=take_out]")
-	p.WaitText(".toast", "Taken out.")
+	p.WaitText(".toast", "Taken out")
 	ask[any](t, e, "_strata/history/clear", sid, nil)
 	p.Wait(`((b) => b && (b.click(), true))([...document.querySelectorAll(".toast button")].find((b) => b.innerText === "Undo"))`)
 	p.Wait(`[...document.querySelectorAll(".toast")].some((t) => t.textContent.includes("Cannot undo"))`)

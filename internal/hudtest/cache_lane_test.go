@@ -126,10 +126,10 @@ func TestTheCountdownEndsInAQuestion(t *testing.T) {
 		};
 		return 1;
 	})(WebSocket.prototype.send, Date)`)
-	p.Wait(`window.asked === 1 && /^Cache warm for [1-4] min/.test(document.querySelector(".warmth")?.innerText ?? "")`)
+	p.Wait(`window.asked > 0 && /^Cache warm for [1-4] min/.test(document.querySelector(".warmth")?.innerText ?? "")`)
 	before := p.Text(".warmth")
 	p.Wait(fmt.Sprintf(`document.querySelector(".warmth").innerText !== %s`, quote(before)))
-	if n := Eval[int](p, "window.asked"); n != 1 {
+	if n := Eval[int](p, "window.asked"); n > 2 { // the end of the prompt can be told late, and is the reason for one more
 		t.Errorf("the server was asked %d times", n)
 	}
 }

@@ -99,7 +99,8 @@ func TestIsItIn(t *testing.T) {
 
 	p.Click(`[data-file="turn.go"] button[aria-label="Is turn.go in the next request?"]`)
 	p.Wait(openFind)
-	p.foundIs(t, e, sid, map[string]any{"path": "turn.go"})
+	l = p.foundIs(t, e, sid, map[string]any{"path": "turn.go"})
+	p.Equals(`+document.querySelector("[data-file='turn.go']").dataset.tokens`, l.Tokens) // the panel shows the same size
 	p.Click("dialog[open] [data-action=remove]")
 	p.Wait(`document.querySelector("dialog[open] [data-found]").dataset.found !== "whole"`)
 	p.foundIs(t, e, sid, map[string]any{"path": "turn.go"})

@@ -120,7 +120,7 @@ func (l *look) inItems(key string) Found {
 		found.Cached = (found.Cached || found.State == NotIn) && end <= plan.Expect
 		found.State, found.Rule = Whole, ""
 	}
-	found.Tokens, found.Tier = l.state.Calibrated(counted), tierOf(plan, key)
+	found.Tokens, found.Tier = counted, tierOf(plan, key)
 	return found
 }
 

@@ -71,7 +71,7 @@ type Found struct {
 	Since    time.Time `json:"-"` // of the change that led to the state; zero if unknown
 	Requests int       `json:"-"` // that contained a file as it is; 0 if unknown
 
-	Tokens int    `json:"tokens"` // in the next request, as the provider counts them
+	Tokens int    `json:"tokens"` // in the next request, as the breakdown counts them
 	Tier   string `json:"tier,omitempty"`
 	Cached bool   `json:"cached"` // all of it is expected in the provider's cache
 

@@ -94,7 +94,7 @@ func (l *look) inConversation() Found {
 	if m.edit != nil {
 		found.EditID = m.edit.ID
 	}
-	found.Tokens = l.state.Calibrated(l.tokens())
+	found.Tokens = l.tokens()
 	l.pending(&found)
 	if found.State != Whole && found.State != Shortened {
 		found.Tokens, found.Tier, found.Cached = 0, "", false

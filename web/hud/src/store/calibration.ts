@@ -2,7 +2,7 @@ import { effect } from "@preact/signals";
 import { sessions } from "./sessions.ts";
 
 /** Minimum time between two calls, in milliseconds. */
-const PACE_MS = 2000;
+const PACE_MS = 3000;
 
 /**
  * followCalibration calls a function soon after any session has done something: each reply can change how many tokens the

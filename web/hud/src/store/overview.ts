@@ -21,7 +21,7 @@ export function choose(period: number): void {
 }
 
 /** Minimum time between two automatic fetches, in milliseconds. */
-const PACE_MS = 2000;
+const PACE_MS = 3000;
 
 let next: ReturnType<typeof setTimeout> | undefined;
 

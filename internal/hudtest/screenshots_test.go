@@ -103,7 +103,7 @@ func TestScreenshots(t *testing.T) {
 	})
 	p.shoot(s, "located", func() {
 		session("files", `document.querySelector("[data-file='parser.go']")`)()
-		p.Wait(`document.querySelector("dialog [data-found]") || (document.querySelector("[data-file='parser.go'] button[aria-label='Is parser.go in?']").click(), false)`)
+		p.Wait(`document.querySelector("dialog [data-found]") || (document.querySelector("[data-file='parser.go'] button[aria-label='Is parser.go in the next request?']").click(), false)`)
 		p.Wait(`(document.activeElement.blur(), true)`)
 	})
 	p.Type(kb.Escape)

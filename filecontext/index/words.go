@@ -2,6 +2,7 @@ package index
 
 import (
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 )
@@ -13,10 +14,12 @@ const (
 )
 
 // stopWords are left out of a query with other words: a question consists of them but for its subject.
-var stopWords = wordSet(`a about all an and any are as at be been by can code could do does did file files find for from function
+var stopWords = sync.OnceValue(func() map[string]bool {
+	return wordSet(`a about all an and any are as at be been by can code could do does did file files find for from function
 	functions get gets given go has have how i if in into is it its list made make makes me method my of on or our please show
 	source tell that the their them there these they this those to us use used uses using was we were what when where which who
 	whose why will with would you your`)
+})
 
 func wordSet(text string) map[string]bool {
 	set := make(map[string]bool)
@@ -41,7 +44,7 @@ func queryWords(query string) []string {
 		}
 		seen[word] = true
 		all = append(all, word)
-		if !stopWords[word] {
+		if !stopWords()[word] {
 			some = append(some, word)
 		}
 	}

@@ -3,6 +3,7 @@ package requests
 import (
 	"context"
 	"database/sql"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"hash/crc32"
@@ -55,7 +56,7 @@ func Insert(tx Tx, session string, rows []Row) error {
 			}
 		}
 		if _, err := tx.Exec("INSERT INTO request (session, call, message, at, base, bytes, checksum, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-			session, r.of.Call, r.of.Message, r.of.At.UnixMicro(), r.Base, len(r.Body), sum(r.of.Call, r.Body), r.Body); err != nil {
+			session, r.of.Call, r.of.Message, r.of.At.UnixMicro(), r.Base, len(r.Body), sum(r.of.Call, r.Base, r.Body), r.Body); err != nil {
 			return err
 		}
 		id, err := numbers(background, tx, "SELECT last_insert_rowid()")
@@ -94,7 +95,7 @@ func read(ctx context.Context, q Querier, where string, args ...any) (*history.R
 	if err := errors.Join(err, rows.Err(), rows.Close()); err != nil || !found {
 		return nil, err
 	}
-	if checksum != sum(r.Call, body) {
+	if checksum != sum(r.Call, base, body) {
 		return nil, fmt.Errorf("%w: checksum differs", ErrBody)
 	}
 	var whole *history.Request
@@ -111,10 +112,11 @@ func read(ctx context.Context, q Querier, where string, args ...any) (*history.R
 	return &decoded, nil
 }
 
-// sum returns the checksum of a request, a CRC-32C.
-func sum(call string, body []byte) int64 {
+// sum returns the checksum of a request, a CRC-32C. With the base in it, a difference is never applied to another request.
+func sum(call string, base int64, body []byte) int64 {
 	table := crc32.MakeTable(crc32.Castagnoli)
-	return int64(crc32.Update(crc32.Checksum([]byte(call), table), table, body))
+	head := binary.BigEndian.AppendUint64([]byte(call), uint64(base))
+	return int64(crc32.Update(crc32.Checksum(head, table), table, body))
 }
 
 // Due returns the time, in microseconds, before which requests are to be purged: at least before, and so that the later ones have

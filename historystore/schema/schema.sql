@@ -201,7 +201,7 @@ CREATE TABLE request (
     at       INTEGER NOT NULL,
     base     INTEGER NOT NULL, -- rowid of the whole request to which body is a difference; 0: it is whole
     bytes    INTEGER NOT NULL, -- of body
-    checksum INTEGER NOT NULL, -- CRC-32C of call and body
+    checksum INTEGER NOT NULL, -- CRC-32C of call, base and body
     body     BLOB NOT NULL,
     UNIQUE (session, call)
 ) STRICT;

@@ -101,21 +101,29 @@ func TestARequestThatWasNotStoredIsNoBase(t *testing.T) {
 }
 
 func TestDamageOfARequestIsItsOwn(t *testing.T) {
-	s := openTest(t, "", Options{})
-	commit(t, s, createSession("sess_a"))
-	for n := range 8 {
-		commit(t, s, sendRequest("sess_a", n, epoch))
+	for name, damage := range map[string]string{
+		"body": "UPDATE request SET body = CAST(body || x'00' AS BLOB) WHERE call = ?",
+		"base": "UPDATE request SET base = (SELECT rowid FROM request WHERE session = 'sess_b' AND base = 0) WHERE call = ?",
+	} {
+		t.Run(name, func(t *testing.T) { damageOneOf8(t, damage) })
 	}
-	base, err := first(ctx, s.writer.tx, scanOne[int64], "SELECT max(base) FROM request")
-	if err != nil || base == 0 {
+}
+
+// damageOneOf8 keeps eight requests, damages a difference, and reads all of them. Another session has requests too.
+func damageOneOf8(t *testing.T, damage string) {
+	s := openTest(t, "", Options{})
+	for _, session := range []string{"sess_b", "sess_a"} {
+		commit(t, s, createSession(session))
+		for n := range 8 {
+			commit(t, s, sendRequest(session, n, epoch))
+		}
+	}
+	damaged, err := first(ctx, s.writer.tx, scanOne[string], "SELECT call FROM request WHERE session = 'sess_a' AND base <> 0 LIMIT 1")
+	if err != nil || damaged == "" {
 		t.Fatalf("no differences, %v", err)
 	}
-	damaged, err := first(ctx, s.writer.tx, scanOne[string], "SELECT call FROM request WHERE base = ? LIMIT 1", base)
-	if err != nil {
-		t.Fatal(err)
-	}
 	if err := s.write(ctx, "damage", nil, func(tx *writeTx) error {
-		return tx.must("UPDATE request SET body = CAST(body || x'00' AS BLOB) WHERE call = ?", damaged)
+		return tx.must(damage+" AND session = 'sess_a'", damaged)
 	}); err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 
 	"strata/internal/testclient"
 )
@@ -68,10 +69,8 @@ func TestH25NothingMovesUnderThePointer(t *testing.T) {
 	p.moveTo("#main")
 	p.Wait(lines + `.join() === "four,In four,three,In three,one,In one,two,In two"`)
 
-	p.Type("/")
-	// A late change of the order can take the focus from the row before the list holds it.
-	p.Wait(`document.activeElement?.matches(".line a") || (document.querySelector("#search").focus(),
-		document.activeElement.dispatchEvent(new KeyboardEvent("keydown", {key: "ArrowDown", bubbles: true})), false)`)
+	p.Type("/" + kb.ArrowDown)
+	p.Wait(`document.activeElement?.matches(".line a")`)
 	add("two", "Also in two")
 	p.Wait(lines + `.join() === "four,In four,three,In three,one,In one,two,In two,Also in two"`)
 	add("one", "Also in one")
@@ -86,4 +85,30 @@ func TestH25FoldersWithTheSameNameAreToldApart(t *testing.T) {
 	p.Wait(`[...document.querySelectorAll(".folder-name")].length === 4`)
 	p.Equals(`[...document.querySelectorAll(".folder-name")].map((e) => e.innerText)`, []string{"project/a/strata", "b/strata", "other", "deep/a/strata"})
 	p.Equals(`[...document.querySelectorAll(".folder")].map((e) => e.title.endsWith(e.querySelector(".folder-name").innerText))`, []bool{true, true, true, true})
+}
+
+// A row that moves in the list keeps the focus; a click beside the list takes it.
+func TestAMovedRowKeepsTheFocus(t *testing.T) {
+	p, e, _ := folderWorld(t, "one", "two")
+	p.Wait(lines + `.join() === "one,In one,two,In two"`)
+	p.Type("/" + kb.ArrowDown)
+	p.Wait(`document.activeElement?.matches(".line a")`)
+	sid := Eval[string](p, `document.activeElement.dataset.session`)
+	renamed := func(title string) {
+		t.Helper()
+		ask[any](t, e, "_strata/session/rename", sid, map[string]any{"title": title})
+		p.WaitText(".session-list", title)
+	}
+	lost := Eval[bool](p, `((row) => (row.parentElement.append(row), document.activeElement === document.body))(document.activeElement.closest("[data-key]"))`)
+	if !lost {
+		t.Error("the row has not lost the focus")
+	}
+	renamed("Renamed once")
+	p.Wait(fmt.Sprintf(`document.activeElement?.dataset.session === %q`, sid))
+	p.Click("main")
+	p.Wait(`document.activeElement?.dataset.session === undefined`)
+	renamed("Renamed twice")
+	if Eval[bool](p, `document.activeElement?.dataset.session !== undefined`) {
+		t.Error("the list takes the focus back")
+	}
 }

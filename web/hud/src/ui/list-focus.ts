@@ -22,8 +22,8 @@ interface ListFocus<R extends Keyed> {
 const focusableIn = (row: Element | null | undefined): HTMLElement | null => row?.querySelector<HTMLElement>("[data-message], a[href], button, [tabindex]") ?? null;
 
 /**
- * useListFocus moves the focus to rows that may not be drawn. It keeps the focus in the list when its row is no longer drawn, and
- * at its place when the row is removed.
+ * useListFocus moves the focus to rows that may not be drawn. It keeps the focus on a row that moves, in the list when its row is
+ * no longer drawn, and at its place when the row is removed.
  */
 export function useListFocus<R extends Keyed>(list: ListFocus<R>): void {
   const now = useRef(list);
@@ -40,10 +40,14 @@ export function useListFocus<R extends Keyed>(list: ListFocus<R>): void {
       held.current = event.target instanceof Element ? (event.target.closest<HTMLElement>("[data-key]")?.dataset["key"] ?? "") : "";
     };
     const leave = (event: FocusEvent): void => {
-      if (event.relatedTarget instanceof Element) held.current = ""; // a row that is no longer drawn loses the focus to nothing
+      if (event.relatedTarget instanceof Element) held.current = ""; // a row that moves or is no longer drawn loses the focus to nothing
+    };
+    const point = (event: PointerEvent): void => {
+      if (event.target instanceof Node && !scroller.contains(event.target)) held.current = ""; // a click elsewhere takes the focus, maybe to nothing
     };
     scroller.addEventListener("focusin", hold);
     scroller.addEventListener("focusout", leave);
+    document.addEventListener("pointerdown", point);
     const end = onStep(scroller, (by) => {
       const { rows, jump } = now.current;
       const to = destination(now.current, element(held.current) ? held.current : "", by, document.activeElement === scroller);
@@ -63,6 +67,7 @@ export function useListFocus<R extends Keyed>(list: ListFocus<R>): void {
       end();
       scroller.removeEventListener("focusin", hold);
       scroller.removeEventListener("focusout", leave);
+      document.removeEventListener("pointerdown", point);
     };
   }, []);
 
@@ -70,9 +75,9 @@ export function useListFocus<R extends Keyed>(list: ListFocus<R>): void {
     if (held.current !== "") {
       const at = list.rows.findIndex((row) => row.key === held.current);
       if (at >= 0) place.current = at;
-      if (document.activeElement === document.body && !element(held.current)) {
-        const next = at < 0 ? list.rows[Math.min(place.current, list.rows.length - 1)] : undefined;
-        (focusableIn(next && element(next.key)) ?? list.scroller.current)?.focus({ preventScroll: true });
+      if (document.activeElement === document.body) {
+        const row = list.rows[at < 0 ? Math.min(place.current, list.rows.length - 1) : at];
+        (focusableIn(row && element(row.key)) ?? list.scroller.current)?.focus({ preventScroll: true });
       }
     }
     const target = wanted.current === "" ? null : focusableIn(element(wanted.current));

@@ -59,7 +59,7 @@ func decode(body []byte, base *history.Request) (history.Request, error) {
 	return r, d.err
 }
 
-// unpack returns what follows the form of a body, as it was before compression.
+// unpack returns the decompressed content of a body, without the byte for its form.
 func unpack(body []byte) ([]byte, error) {
 	if len(body) == 0 || body[0]&^compressed != formWhole && body[0]&^compressed != formDifference {
 		return nil, errors.New("unknown form")

@@ -109,7 +109,7 @@ func (f *Folders) Same(dir string, paths []string) []string {
 // Within returns those of the given paths that name the same folder as dir, or one below it.
 func (f *Folders) Within(dir string, paths []string) []string { return f.choose(dir, paths, within) }
 
-// choose returns the paths whose resolved form is wanted, compared to that of dir.
+// choose returns the paths for which wanted is true. It receives the path and dir with all links resolved.
 func (f *Folders) choose(dir string, paths []string, wanted func(path, dir string) bool) (chosen []string) {
 	real, _ := f.Resolve(dir)
 	f.Look(paths)

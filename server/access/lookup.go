@@ -11,7 +11,7 @@ const (
 	maxKnown   = 10_000
 )
 
-// place is what is at a path.
+// place describes a path on the disk.
 type place struct {
 	real    string // resolved
 	missing bool   // nothing is there, or no folder

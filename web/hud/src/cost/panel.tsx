@@ -9,6 +9,7 @@ import { Empty, ESTIMATED, Progress, Tokens } from "../ui/controls.tsx";
 import { Shown, useFetched } from "../ui/fetched.tsx";
 import { Icon } from "../ui/icons.tsx";
 import { hitRate, inputOf, kinds, pageOf, savingOf } from "./calls.ts";
+import { Lane } from "./lane.tsx";
 import { Plot } from "./plot.tsx";
 
 /** Rows in a page of the table. */
@@ -46,14 +47,10 @@ export function CostPanel({ view }: { view: SessionView }) {
   );
 }
 
-/** The lane of the cache, loaded when it is shown. */
+/** The lane of the cache. */
 function CacheLane({ view, calls, firstNumber }: { view: SessionView; calls: readonly Call[]; firstNumber: number }) {
   const outlook = useFetched(view.cache);
-  const [Lane, setLane] = useState<typeof import("./lane.tsx").Lane | null>(null);
-  useEffect(() => {
-    import("./lane.tsx").then((module) => setLane(() => module.Lane), failed("Cannot load the cache over time"));
-  }, []);
-  return Lane && outlook && <Shown of={view.cache}><Lane calls={calls} firstNumber={firstNumber} marks={outlook.marks} /></Shown>;
+  return outlook && <Shown of={view.cache}><Lane calls={calls} firstNumber={firstNumber} marks={outlook.marks} /></Shown>;
 }
 
 function Figures({ totals }: { totals: UsageTotals }) {

@@ -1463,7 +1463,10 @@ export interface Methods {
   };
   'session/set_config_option': { params: OfSession & { configId: string; value: string }; result: Options };
 
-  '_strata/session/attach': { params: OfSession & { epoch?: string; after?: number }; result: AttachResult };
+  '_strata/session/attach': {
+    params: OfSession & { epoch?: string; after?: number; /** Also send the messages that this connection adds. */ own?: boolean };
+    result: AttachResult;
+  };
   '_strata/session/detach': {
     params: OfSession & { /** Also from `session/update`. */ unsubscribe?: boolean };
     result: Empty;
@@ -1848,6 +1851,8 @@ export interface UpdateNotification extends OfSession {
       /** Missing in updates replayed from the transcript. */
       seq?: number;
       replay?: boolean;
+      /** This connection has added the message, and asked for its own messages when it attached. */
+      own?: boolean;
       /** The slash command of which the update is the output. It has no `seq`. */
       command?: string;
       /** The prompt with the command. */

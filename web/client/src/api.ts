@@ -201,6 +201,11 @@ export interface WatchOptions {
   after?: Position;
   /** Also deliver the slash commands of the session. */
   commands?: boolean;
+  /**
+   * Also deliver the messages that this client adds, with prompts or `_strata/history/append`, as other clients receive them.
+   * By default only a snapshot contains them, and after a lost connection the updates that were missed.
+   */
+  own?: boolean;
 }
 
 export type SessionEvent =

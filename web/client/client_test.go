@@ -139,6 +139,17 @@ func TestVersionsAgree(t *testing.T) {
 	}
 }
 
+// TestLicenseIsThatOfTheRepository: npm packs only files of this folder.
+func TestLicenseIsThatOfTheRepository(t *testing.T) {
+	packed, err := os.ReadFile("LICENSE")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if own, err := os.ReadFile(filepath.Join("..", "..", "LICENSE")); err != nil || string(own) != string(packed) {
+		t.Errorf("the license of the package is not that of the repository (%v)", err)
+	}
+}
+
 func readJSON(t *testing.T, name string, into any) {
 	t.Helper()
 	content, err := os.ReadFile(name)

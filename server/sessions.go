@@ -258,6 +258,7 @@ func attach(p *peer, r *rpc.Request, params wire.AttachParams) {
 			return
 		}
 		sub.all.Store(true)
+		sub.cursor.Load().ReceiveOwn(params.Own)
 		since := events.Since{Epoch: params.Epoch, After: uint64(params.After)}
 		s.Attach(sub.cursor.Load(), since, thenCommands(sub, responder(r, s, func(a session.Attached) any {
 			result := wire.NewAttached(a)

@@ -112,6 +112,14 @@ func Open(t testing.TB, s *binary.Server) *Page {
 	return p
 }
 
+// OpenAddress opens any page in a new window. It fails the test like Open.
+func OpenAddress(t testing.TB, address string) *Page {
+	t.Helper()
+	p := newPage(t)
+	p.Run(chromedp.Navigate(address))
+	return p
+}
+
 // Address returns a new one-time address of the server's HUD.
 func Address(t testing.TB, s *binary.Server) string {
 	t.Helper()

@@ -43,6 +43,9 @@ func (c *Encoder) chunk(e *events.Event, kind, text string) rpc.Notification {
 	} else {
 		b = append(b, `,"replay":true`...)
 	}
+	if c.owns(e) {
+		b = append(b, `,"own":true`...)
+	}
 	b = append(b, `}}}`...)
 	if c.buf = b; cap(b) > keptChunk {
 		c.buf = nil

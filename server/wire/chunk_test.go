@@ -16,6 +16,7 @@ func FuzzChunksAreEncodedAsByEncodingJSON(f *testing.F) {
 	f.Add("", "", "", uint64(0), uint64(0), uint8(2))
 	f.Add(strings.Repeat("huge \x01\xe2\x28", 40<<10), "sess_1", "msg_1", uint64(1), uint64(0), uint8(3))
 	f.Add("no first", "sess_1", "msg_1", uint64(0), uint64(5), uint8(4))
+	f.Add("the client's own", "sess_1", "msg_1", uint64(5), uint64(5), uint8(131))
 	f.Fuzz(func(t *testing.T, text, session, message string, first, seq uint64, kind uint8) {
 		c := Encoder{SessionID: session, Epoch: session + "e"}
 		words := &history.Block{Type: history.BlockText, Text: text}
@@ -27,6 +28,9 @@ func FuzzChunksAreEncodedAsByEncodingJSON(f *testing.F) {
 			{Kind: events.Block, Role: history.RoleTool, Block: words},
 		}[kind%5]
 		e.Message, e.First, e.Seq = message, first, seq
+		if id := new(events.Identity); kind >= 128 {
+			c.Identity, e.Origin = id, id
+		}
 		if _, _, direct := chunk(&e); !direct {
 			t.Fatalf("kind %d is not encoded as a chunk", kind%5)
 		}

@@ -17,6 +17,7 @@ type AttachParams struct {
 	SessionParams
 	Epoch string   `json:"epoch"`
 	After LastSeen `json:"after"` // the last event received in that epoch
+	Own   bool     `json:"own"`   // also send the messages that this connection adds
 }
 
 // LastSeen is the sequence number of the last event that a client has received.

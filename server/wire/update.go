@@ -30,6 +30,7 @@ type Position struct {
 	First  uint64 `json:"first,omitempty"`
 	Seq    uint64 `json:"seq,omitempty"`
 	Replay bool   `json:"replay,omitempty"`
+	Own    bool   `json:"own,omitempty"` // the client has added the message itself
 
 	Command  string `json:"command,omitempty"`  // of which the notification is the output
 	PromptID string `json:"promptId,omitempty"` // of the prompt with the command
@@ -203,13 +204,16 @@ func (c *Encoder) encode(e *events.Event) (n rpc.Notification, ok bool, err erro
 		return rpc.Notification{}, false, nil
 	}
 	params := SessionNotification{SessionID: c.SessionID, Update: update}
-	params.Meta.Strata = Position{Epoch: c.Epoch, Seq: e.Seq, Replay: e.Seq == 0}
+	params.Meta.Strata = Position{Epoch: c.Epoch, Seq: e.Seq, Replay: e.Seq == 0, Own: c.owns(e)}
 	if e.First != e.Seq {
 		params.Meta.Strata.First = e.First
 	}
 	n, err = notification(MethodUpdate, e.Seq, params)
 	return n, err == nil, err
 }
+
+// owns reports whether an event is caused by the client.
+func (c *Encoder) owns(e *events.Event) bool { return e.Origin != nil && any(e.Origin) == c.Identity }
 
 // update returns an event as an update of ACP. ok is false if ACP has no update for it; the update is nil if the client
 // cannot show it.

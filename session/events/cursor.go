@@ -22,7 +22,8 @@ type Cursor struct {
 	mu      sync.Mutex
 	pending *position
 	paused  bool     // delivers nothing until it is moved or resumed
-	own     []string // messages of this subscriber, which it does not receive
+	own     []string // messages of this subscriber
+	wantOwn bool     // receives them while it is attached
 	demoted bool     // receives updates only, from its position on
 
 	// These belong to the mailbox.
@@ -155,8 +156,25 @@ func (c *Cursor) claim(message string) {
 	c.own = append(c.own, message)
 }
 
-// claimed returns the messages of this subscriber.
+// ReceiveOwn sets whether the subscriber, while it is attached, receives the messages that it has caused. It may be called
+// from any goroutine, and holds for the events that are not delivered yet.
+func (c *Cursor) ReceiveOwn(want bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.wantOwn = want
+}
+
+func (c *Cursor) receivesOwn() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.attached && c.wantOwn
+}
+
+// claimed returns the messages of this subscriber, nil if it receives them.
 func (c *Cursor) claimed() map[string]bool {
+	if c.receivesOwn() {
+		return nil
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	own := make(map[string]bool, len(c.own))
@@ -234,7 +252,10 @@ func (c *Cursor) takePosition() bool {
 }
 
 func (c *Cursor) receives(e *Event) bool {
-	return (e.Origin == nil || e.Origin != c.identity) && (c.attached || e.Kind.Update())
+	if e.Origin != nil && e.Origin == c.identity {
+		return e.brings() && c.receivesOwn()
+	}
+	return c.attached || e.Kind.Update()
 }
 
 // resync moves a cursor that fell off the log to the log's end, and makes the text that it missed its backlog.

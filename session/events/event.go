@@ -79,7 +79,7 @@ type Event struct {
 	Call    string
 	Passing bool
 
-	Origin  *Identity // of the subscriber that caused the event and does not receive it; nil for none
+	Origin  *Identity // of the subscriber that caused the event and receives it only if it wants that; nil for none
 	Settled int64     // transcript position up to which a subscriber has everything after this event
 
 	at  sent     // what of the message was sent before this event

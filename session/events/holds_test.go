@@ -3,6 +3,8 @@ package events
 import (
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // next returns the events that a cursor has ready.
@@ -78,6 +80,41 @@ func TestEventsThatWereNotForASubscriber(t *testing.T) {
 	})
 	if got := next(t, fallen); len(got) != 1 || got[0].Kind != Resynced || got[0].First != 4 || got[0].Seq != 14 {
 		t.Errorf("the one that fell off the log receives %+v", got)
+	}
+}
+
+// A subscriber that wants its own messages receives each of them once while it is attached, also if it fell off the log
+// meanwhile, but none of the other events that it has caused.
+func TestOwnMessagesAreSentOnRequest(t *testing.T) {
+	st := newStage(t, 4)
+	defer st.end()
+	own, ordinary := st.client(), st.client()
+	st.onMailbox(func() {
+		for _, cl := range []*client{own, ordinary} {
+			cl.c.ReceiveOwn(true)
+		}
+		st.Continue(own.c, Since{Epoch: "epoch"}, func() {})
+		st.Subscribe(ordinary.c, st.now(), nil)
+	})
+	st.user("one two", own.c)
+	st.user("not attached", ordinary.c)
+	if got := next(t, ordinary.c); len(got) != 2 || got[0].Origin != own.c.Identity() {
+		t.Errorf("one that is not attached receives %+v", got)
+	}
+	own.drain()
+	if diff := cmp.Diff(st.stored(), own.shown); diff != "" {
+		t.Error(diff)
+	}
+	st.onMailbox(func() { st.Emit(Event{Kind: Usage, Origin: own.c.Identity()}) })
+	if got := next(t, own.c); len(got) != 0 {
+		t.Errorf("it receives %+v", got)
+	}
+	for range 6 {
+		st.user("more", own.c)
+	}
+	own.drain()
+	if diff := cmp.Diff(st.stored(), own.shown); diff != "" {
+		t.Errorf("after it fell off the log: %s", diff)
 	}
 }
 

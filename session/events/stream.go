@@ -87,7 +87,8 @@ func (s *Stream) EmitChunks(e Event) {
 	s.wake()
 }
 
-// EmitMessage appends the events of a stored message. Its author, which may be nil, does not receive them.
+// EmitMessage appends the events of a stored message. Its author, which may be nil, receives them only if it wants its own
+// messages.
 func (s *Stream) EmitMessage(m *history.Message, author *Cursor) {
 	if author != nil {
 		author.claim(m.ID)

@@ -11,11 +11,11 @@ import (
 	"strings"
 	"testing"
 
-	"strata/internal/binary"
+	"strata/internal/hudtest"
 	"strata/internal/version"
 )
 
-func TestMain(m *testing.M) { binary.Main(m) }
+func TestMain(m *testing.M) { hudtest.Main(m) }
 
 // TestClient builds the library in a copy of its folder and runs its tests with `node --test`. It needs node and npm,
 // which `make test` installs.
@@ -28,6 +28,7 @@ func TestClient(t *testing.T) {
 	run(t, dir, nil, tsc, "--build")
 	t.Run("compiles for browsers", func(t *testing.T) { run(t, dir, nil, tsc, "--project", "tsconfig.browser.json") })
 	t.Run("node without a WebSocket", func(t *testing.T) { runTests(t, dir, "--no-experimental-websocket") })
+	t.Run("package", func(t *testing.T) { testPackage(t, dir) })
 	t.Run("node with a native WebSocket", func(t *testing.T) { runTests(t, dir, "--experimental-websocket") })
 }
 
@@ -47,7 +48,7 @@ func runTests(t *testing.T, dir, flag string) {
 func workingCopy(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	for _, name := range []string{"package.json", "package-lock.json", "tsconfig.json", "tsconfig.browser.json"} {
+	for _, name := range []string{"package.json", "package-lock.json", "tsconfig.json", "tsconfig.browser.json", "tsconfig.cjs.json"} {
 		content, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)
@@ -138,6 +139,17 @@ func TestVersionsAgree(t *testing.T) {
 	}
 }
 
+// TestLicenseIsThatOfTheRepository: npm packs only files of this folder.
+func TestLicenseIsThatOfTheRepository(t *testing.T) {
+	packed, err := os.ReadFile("LICENSE")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if own, err := os.ReadFile(filepath.Join("..", "..", "LICENSE")); err != nil || string(own) != string(packed) {
+		t.Errorf("the license of the package is not that of the repository (%v)", err)
+	}
+}
+
 func readJSON(t *testing.T, name string, into any) {
 	t.Helper()
 	content, err := os.ReadFile(name)
@@ -180,7 +192,7 @@ func TestBundlesForBrowsersHaveNoNodeModules(t *testing.T) {
 		for _, m := range dynamicImport.FindAllSubmatch(source, -1) {
 			imports++
 			module := string(m[1])
-			for _, path := range []string{"./src/" + module + ".ts", "./src/" + module + ".js", "./dist/src/" + module + ".js"} {
+			for _, path := range []string{"./src/" + module + ".ts", "./src/" + module + ".js", "./dist/src/" + module + ".js", "./dist/cjs/" + module + ".js"} {
 				if taken, named := pack.Browser[path]; taken || !named {
 					t.Errorf("package.json does not exclude %s for browsers, which %s imports", path, name)
 				}

@@ -56,7 +56,7 @@ func (w *world) serve(t *testing.T, cmd *exec.Cmd) {
 	control := httptest.NewServer(http.HandlerFunc(w.control))
 	defer control.Close()
 	var output strings.Builder
-	cmd.Env = append(w.home.Environment(), "STRATA_TEST_CONTROL="+control.URL)
+	cmd.Env = append(w.home.Environment(), "STRATA_TEST_CONTROL="+control.URL, "STRATA_TEST_PROGRAM="+w.home.Command(t.Context()).Path)
 	cmd.Stdout, cmd.Stderr = &output, &output
 	if err := cmd.Start(); err != nil {
 		t.Fatalf("%v: make test installs node", err)

@@ -76,9 +76,13 @@ export type ConnectionState =
   | { kind: 'open' }
   /** `attempt` counts from 1 and restarts after a stable connection. */
   | { kind: 'connecting'; attempt: number }
-  | { kind: 'waiting'; attempt: number; retryAt: Date; reason: string }
-  /** Final: `close` was called, or the server refused and retrying would not help. */
-  | { kind: 'closed'; reason: string };
+  /** `error`: `ServerUnreachable`, `ConnectionLost`, or the error that `find` has thrown. `reason` is its message. */
+  | { kind: 'waiting'; attempt: number; retryAt: Date; reason: string; error: Error }
+  /**
+   * Final. `error` is a `ConnectionRefused` if the server refused and retrying would not help, a `ClientClosed` if `close`
+   * was called, and otherwise the reason of the signal. `reason` is its message.
+   */
+  | { kind: 'closed'; reason: string; error: Error };
 
 export interface CallOptions {
   /** Aborting cancels the request on the server. */
@@ -197,6 +201,11 @@ export interface WatchOptions {
   after?: Position;
   /** Also deliver the slash commands of the session. */
   commands?: boolean;
+  /**
+   * Also deliver the messages that this client adds, with prompts or `_strata/history/append`, as other clients receive them.
+   * By default only a snapshot contains them, and after a lost connection the updates that were missed.
+   */
+  own?: boolean;
 }
 
 export type SessionEvent =

@@ -1,5 +1,5 @@
 import type { ConnectOptions, Endpoint, Socket } from './api.js';
-import { asError, ConnectionLost, ConnectionRefused, LimitExceeded, RpcError } from './errors.js';
+import { asError, ConnectionLost, ConnectionRefused, LimitExceeded, RpcError, ServerUnreachable } from './errors.js';
 import { capabilitiesOf } from './handlers.js';
 import { frameBytes, requestFrame, tooLarge } from './limits.js';
 import { ErrorCode, type InitializeResult } from './protocol.js';
@@ -207,7 +207,7 @@ export async function openConnection(
 ): Promise<Connection> {
   const limit = new AbortController();
   const abort = () => limit.abort(signal.reason);
-  const timer = setTimeout(() => limit.abort(new Error('the server does not respond')), HANDSHAKE_TIMEOUT);
+  const timer = setTimeout(() => limit.abort(new ServerUnreachable('the server does not respond')), HANDSHAKE_TIMEOUT);
   signal.addEventListener('abort', abort);
   if (signal.aborted) abort();
   try {
@@ -238,9 +238,9 @@ function initialize(connection: Connection, options: ConnectOptions, signal: Abo
     connection.request('initialize', JSON.stringify(params), (error, result) => {
       signal.removeEventListener('abort', abort);
       if (error instanceof RpcError && error.code !== ErrorCode.busy) {
-        reject(new ConnectionRefused(`the server refused initialize: ${error.message}`));
+        reject(new ConnectionRefused(`the server refused initialize: ${error.message}`, 'protocol'));
       } else if (error) reject(error);
-      else if (!isStrata(result)) reject(new ConnectionRefused('not a Strata server with version 1 of the protocol'));
+      else if (!isStrata(result)) reject(new ConnectionRefused('not a Strata server with version 1 of the protocol', 'protocol'));
       else resolve(result);
     });
   });

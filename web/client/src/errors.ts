@@ -1,5 +1,17 @@
-/** The server responded to a request with an error. */
-export class RpcError extends Error {
+import type { RpcErrorObject } from './protocol.js';
+
+type Thrown<Response> = Response extends RpcErrorObject ? Error & { readonly name: 'RpcError' } & Readonly<Response> : never;
+
+/** The server responded to a request with an error; its `code` tells the type of its `data`. */
+export type RpcError = Thrown<RpcErrorObject>;
+
+interface RpcErrorConstructor {
+  /** A handler can throw an error with any code and data. */
+  new (code: number, message: string, data?: unknown): RpcError;
+  readonly prototype: RpcError;
+}
+
+export const RpcError = class RpcError extends Error {
   override name = 'RpcError';
 
   constructor(
@@ -9,12 +21,22 @@ export class RpcError extends Error {
   ) {
     super(message);
   }
-}
+} as unknown as RpcErrorConstructor;
 
 /** The connection was lost before the response: the request may or may not have taken effect. */
 export class ConnectionLost extends Error {
   override name = 'ConnectionLost';
 }
+
+/**
+ * Why a connection was refused. A browser does not tell a page of another origin more than `origin_or_token`.
+ *
+ * - `token`: the token, or the secret of a page, is missing, wrong or no longer valid
+ * - `origin`: the origin of the page, or the host name of the address, is not in the server's configuration
+ * - `address`: there is no address, or it is not that of a Strata server
+ * - `protocol`: the server does not support this version of the protocol
+ */
+export type RefusalReason = 'token' | 'origin' | 'origin_or_token' | 'address' | 'protocol';
 
 /** The server refuses this client, and retrying would not help. */
 export class ConnectionRefused extends Error {
@@ -22,11 +44,17 @@ export class ConnectionRefused extends Error {
 
   constructor(
     message: string,
-    /** The HTTP status of the refusal, if there is one. */
+    readonly reason: RefusalReason,
+    /** The HTTP status of the refusal, if it is known. */
     readonly status?: number,
   ) {
     super(message);
   }
+}
+
+/** No server accepts connections at the address, or it refuses them for the moment. The client tries again. */
+export class ServerUnreachable extends Error {
+  override name = 'ServerUnreachable';
 }
 
 /** The client was closed before the request was sent. */

@@ -1,6 +1,11 @@
 export type * from './api.js';
+export { assemble, runTurn } from './assembly.js';
+export type { AssembleOptions, Assembly, Committed, ModelReply, ModelTool, ModelTurn, ModelTurnOptions } from './assembly.js';
 export { connect } from './client.js';
-export { ClientClosed, ConnectionLost, ConnectionRefused, RpcError, LimitExceeded } from './errors.js';
+export { ClientClosed, ConnectionLost, ConnectionRefused, LimitExceeded, RpcError, ServerUnreachable } from './errors.js';
+export type { RefusalReason } from './errors.js';
+export { exportLines, items, pages } from './pages.js';
+export type { Item, PagedMethod } from './pages.js';
 export type * from './protocol.js';
 export { ErrorCode } from './protocol.js';
 export { VERSION } from './version.js';

@@ -2,7 +2,7 @@ import type { ConnectionState, ConnectOptions, Endpoint } from './api.js';
 import { delay } from './backoff.js';
 import { openConnection, type Connection, type Settle } from './connection.js';
 import { frameBytes, requestFrame, tooLarge } from './limits.js';
-import { asError, ClientClosed, ConnectionRefused, LimitExceeded } from './errors.js';
+import { asError, ClientClosed, ConnectionRefused, LimitExceeded, ServerUnreachable } from './errors.js';
 import type { ClientNotifications, InitializeResult } from './protocol.js';
 import type { Handler, Handlers } from './serving.js';
 
@@ -194,14 +194,14 @@ export class Link {
     const { url, token, page, find } = this.#options;
     const endpoint: Endpoint | null = find ? await find()
       : url === undefined ? null : { url, ...(token === undefined ? {} : { token }), ...(page === undefined ? {} : { page }) };
-    if (!endpoint) throw new ConnectionRefused('no server given: set url or find');
+    if (!endpoint) throw new ConnectionRefused('no server given: set url or find', 'address');
     try {
       const notified = (method: string, params: any, size: number) => this.#follower.notified(method, params, size);
       const connection = await openConnection(endpoint, this.#options, signal, this.#handlers, notified, (problem) => this.report(problem));
       this.#refused = null;
       return connection;
     } catch (error) {
-      if (error instanceof ConnectionRefused && find && this.#agent && !this.#isRepeated(endpoint)) throw new Error(error.message);
+      if (error instanceof ConnectionRefused && find && this.#agent && !this.#isRepeated(endpoint)) throw new ServerUnreachable(error.message);
       throw error;
     }
   }
@@ -241,12 +241,12 @@ export class Link {
         this.#wake = null;
         resolve();
       };
-      this.#setState({ kind: 'waiting', attempt, retryAt: new Date(Date.now() + milliseconds), reason: reason.message });
+      this.#setState({ kind: 'waiting', attempt, retryAt: new Date(Date.now() + milliseconds), reason: reason.message, error: reason });
     });
   }
 
   #finish(reason: Error): void {
-    this.#setState({ kind: 'closed', reason: reason.message });
+    this.#setState({ kind: 'closed', reason: reason.message, error: reason });
     const unsent = new ClientClosed(`the client is closed: ${reason.message}`);
     for (const request of [...this.#urgent.splice(0), ...this.#waiting.splice(0)]) {
       request.done = true;

@@ -21,6 +21,8 @@ export const ErrorCode = {
   invalidParams: -32602,
   internal: -32603,
   cancelled: -32800,
+  /** The provider of an authentication method has no API key. */
+  authRequired: -32000,
   /** Not found; `data: {kind, id}`. */
   notFound: -32002,
   /** A turn is running, or too many requests are queued; `data: {turnId}` for a turn. */
@@ -37,12 +39,57 @@ export const ErrorCode = {
   storage: -32015,
 } as const;
 
-/** An error in a response, also stored with a failed turn. */
-export interface RpcErrorObject {
-  code: number;
+/**
+ * An error in a response, also stored with a failed turn: `code` tells the type of `data`, which is missing if there is
+ * nothing to report. A later server may send codes that are not in this type.
+ */
+export type RpcErrorObject =
+  | ErrorObject<typeof ErrorCode.parse | typeof ErrorCode.methodNotFound | typeof ErrorCode.invalidParams, undefined>
+  | ErrorObject<typeof ErrorCode.internal | typeof ErrorCode.cancelled | typeof ErrorCode.authRequired, undefined>
+  | ErrorObject<typeof ErrorCode.invalidRequest, { /** In flight already. */ id?: Json; /** Of this connection. */ limit?: number }>
+  | ErrorObject<typeof ErrorCode.notFound, MissingEntity>
+  | ErrorObject<typeof ErrorCode.busy, { /** The running turn. */ turnId?: string; /** The maximum number of sessions in memory. */ limit?: number }>
+  | ErrorObject<typeof ErrorCode.overBudget, { /** Of the message, its required files and the system prompt. */ tokens: number; limit: number }>
+  | ErrorObject<typeof ErrorCode.provider, ProviderFailure>
+  | ErrorObject<typeof ErrorCode.refusedPath, { path: string; reason: PathReason }>
+  | ErrorObject<typeof ErrorCode.editRefused, { path: string; reason: EditReason }>
+  | ErrorObject<typeof ErrorCode.storage, { /** For the user. */ reason: string }>;
+
+interface ErrorObject<Code extends number, Data> {
+  code: Code;
   message: string;
-  data?: unknown;
+  data?: Data;
 }
+
+/** The data of an error with code -32002. */
+export interface MissingEntity {
+  kind: 'session' | 'file' | 'message' | 'checkpoint' | 'provider' | (string & {});
+  id: string;
+}
+
+/** Why a path was refused. */
+export type PathReason =
+  | 'bad_path'
+  | 'bad_uri'
+  | 'outside'
+  | 'replaced'
+  | 'own'
+  | 'secret'
+  | 'missing'
+  | 'directory'
+  | 'not_regular'
+  | 'unreadable'
+  | 'too_large'
+  | 'binary'
+  | 'encoding'
+  | 'range'
+  | 'no_room'
+  | 'not_a_file'
+  | 'folder_missing'
+  | (string & {});
+
+/** Why a file may not be edited. */
+export type EditReason = 'not_available' | 'summary_only' | 'stale' | 'encoding' | (string & {});
 
 /** The name and version of a program. */
 export interface Implementation {
@@ -1463,7 +1510,10 @@ export interface Methods {
   };
   'session/set_config_option': { params: OfSession & { configId: string; value: string }; result: Options };
 
-  '_strata/session/attach': { params: OfSession & { epoch?: string; after?: number }; result: AttachResult };
+  '_strata/session/attach': {
+    params: OfSession & { epoch?: string; after?: number; /** Also send the messages that this connection adds. */ own?: boolean };
+    result: AttachResult;
+  };
   '_strata/session/detach': {
     params: OfSession & { /** Also from `session/update`. */ unsubscribe?: boolean };
     result: Empty;
@@ -1848,6 +1898,8 @@ export interface UpdateNotification extends OfSession {
       /** Missing in updates replayed from the transcript. */
       seq?: number;
       replay?: boolean;
+      /** This connection has added the message, and asked for its own messages when it attached. */
+      own?: boolean;
       /** The slash command of which the update is the output. It has no `seq`. */
       command?: string;
       /** The prompt with the command. */

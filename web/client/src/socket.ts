@@ -1,5 +1,5 @@
 import type { Endpoint, Socket, SocketConstructor } from './api.js';
-import { ConnectionRefused } from './errors.js';
+import { ConnectionRefused, ServerUnreachable, type RefusalReason } from './errors.js';
 
 /** The optional details of a socket's error event. */
 interface ErrorEventLike {
@@ -20,12 +20,12 @@ export function socketURL(server: string): string {
   try {
     url = new URL(server);
   } catch {
-    throw new ConnectionRefused('the server URL is invalid');
+    throw new ConnectionRefused('the server URL is invalid', 'address');
   }
   if (url.protocol === 'http:') url.protocol = 'ws:';
   if (url.protocol === 'https:') url.protocol = 'wss:';
   if (url.protocol !== 'ws:' && url.protocol !== 'wss:') {
-    throw new ConnectionRefused('the scheme of the server URL must be http, https, ws or wss');
+    throw new ConnectionRefused('the scheme of the server URL must be http, https, ws or wss', 'address');
   }
   if (url.pathname === '' || url.pathname === '/') url.pathname = '/acp';
   url.search = '';
@@ -39,8 +39,8 @@ function protocols({ token, page }: Endpoint): string[] {
 }
 
 /**
- * Opens a socket. Rejects with `ConnectionRefused` if the server refuses permanently, and with another error if it cannot
- * be reached or refuses temporarily.
+ * Opens a socket. Rejects with `ConnectionRefused` if the server refuses permanently, with `ServerUnreachable` if it cannot
+ * be reached or refuses temporarily, and with the signal's reason.
  */
 export async function openSocket(endpoint: Endpoint, given: SocketConstructor | undefined, signal: AbortSignal): Promise<Socket> {
   const url = socketURL(endpoint.url);
@@ -72,6 +72,7 @@ async function again(attempt: () => Promise<Socket>, url: string, origin: string
     throw new ConnectionRefused(
       `refused: origin or token. The server at ${new URL(url).host} runs, but refuses this page: ` +
         `add its origin ${origin} to \`origins\` in Strata's configuration, or check the token`,
+      'origin_or_token',
     );
   }
 }
@@ -100,7 +101,7 @@ function opened(socket: Socket, signal: AbortSignal): Promise<void> {
     const abort = () => settle(signal.reason);
     socket.onopen = () => settle();
     socket.onerror = (event: ErrorEventLike) => settle(describe(event)); // some sockets emit no close afterwards
-    socket.onclose = () => settle(new Error('the server cannot be reached'));
+    socket.onclose = () => settle(new ServerUnreachable('the server cannot be reached'));
     signal.addEventListener('abort', abort);
     if (signal.aborted) abort();
   });
@@ -112,8 +113,12 @@ const FINAL = new Set([400, 401, 403, 404, 405, 426]);
 function describe(event: ErrorEventLike | undefined): Error {
   const message = event?.message || 'the server cannot be reached';
   const status = event?.status ?? Number(/Unexpected server response: (\d{3})$/.exec(message)?.[1]);
-  if (FINAL.has(status)) return new ConnectionRefused(message, status);
-  return new Error(message);
+  if (FINAL.has(status)) return new ConnectionRefused(message, reasonOf(status), status);
+  return new ServerUnreachable(message);
+}
+
+function reasonOf(status: number): RefusalReason {
+  return status === 401 ? 'token' : status === 403 ? 'origin' : 'address';
 }
 
 /** Returns the origin of this page if it is not that of the server: such a page cannot read the server's responses. */
@@ -150,7 +155,7 @@ async function refusal(url: string, { token, page }: Endpoint, signal: AbortSign
     const response = await fetch(route, { method, headers, signal, cache: 'no-store', redirect: 'manual' });
     if (response.status !== 401 && response.status !== 403) return undefined;
     const reason = page === undefined ? '' : (await response.text()).trim();
-    return new ConnectionRefused(reason || `the server refused this client with HTTP ${response.status}`, response.status);
+    return new ConnectionRefused(reason || `the server refused this client with HTTP ${response.status}`, reasonOf(response.status), response.status);
   } catch {
     return undefined;
   }

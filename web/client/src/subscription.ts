@@ -7,6 +7,8 @@ import { ErrorCode, type AttachResult, type AvailableCommand, type Position, typ
 export interface Listener {
   /** The position of the last event it received; null if it needs a snapshot. Updated by the subscription. */
   position: Position | null;
+  /** Whether it receives the messages that this client adds. */
+  readonly own?: boolean;
   /** Receives the current state, which replaces everything received before. */
   snapshot(state: AttachResult): void;
   update(update: Update, size: number): void;
@@ -145,7 +147,9 @@ export class Subscription {
       this.#unnumbered(params.update, meta.epoch, size);
       return;
     }
-    this.#distribute(meta, (listener) => listener.update(params.update, size));
+    this.#distribute(meta, (listener) => {
+      if (meta.own !== true || listener.own) listener.update(params.update, size);
+    });
   }
 
   happened(params: any, size: number): void {
@@ -212,6 +216,7 @@ export class Subscription {
     if (this.#attaching || !this.#link.open || this.#waiting().length === 0) return;
     const since = this.#since();
     const served = [...this.#listeners.keys()];
+    const own = served.some((listener) => listener.own);
     const generation = this.#generation;
     this.#attaching = true;
     clearTimeout(this.#timer);
@@ -222,10 +227,10 @@ export class Subscription {
       this.#failures = 0;
       this.#attached = true;
       if (result.complete && since) this.#continue(result, since, served);
-      else this.#restart(result);
+      else this.#restart(result, own);
       this.#sync();
     };
-    this.#link.request('_strata/session/attach', { sessionId: this.sessionId, ...since }, settle, true);
+    this.#link.request('_strata/session/attach', { sessionId: this.sessionId, ...since, ...(own ? { own } : {}) }, settle, true);
   }
 
   /** The position from which all listeners can continue, or null. */
@@ -247,11 +252,14 @@ export class Subscription {
     }
   }
 
-  /** Delivers the snapshot, except to listeners that are exactly at its position. */
-  #restart(result: AttachResult): void {
+  /**
+   * Delivers the snapshot, except to listeners that are exactly at its position, and to those that want the messages of this
+   * client after an attach that did not ask for them.
+   */
+  #restart(result: AttachResult, own: boolean): void {
     const { epoch, seq } = result;
     for (const [listener, delivery] of [...this.#listeners]) {
-      if (delivery.paused) continue;
+      if (delivery.paused || (listener.own && !own)) continue;
       delivery.live = true;
       delivery.goal = seq;
       if (listener.position?.epoch === epoch && listener.position.seq === seq) continue;

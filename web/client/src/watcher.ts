@@ -14,6 +14,7 @@ export const MAX_EVENT_CHARS = 16 << 20;
  */
 export class Watcher implements Listener {
   readonly events: Queue<SessionEvent>;
+  readonly own: boolean;
   position: Position | null;
 
   readonly #subscription: Subscription | null = null;
@@ -24,8 +25,9 @@ export class Watcher implements Listener {
   #lastChars = 0; // of the newest event
   #lags = false;
 
-  constructor(subscriptions: Subscriptions, sessionId: string, { signal, after, commands }: WatchOptions) {
+  constructor(subscriptions: Subscriptions, sessionId: string, { signal, after, commands, own }: WatchOptions) {
     this.#signal = signal;
+    this.own = own === true;
     this.#wantsCommands = commands === true;
     this.position = after ? { ...after } : null;
     this.events = new Queue(

@@ -7,8 +7,10 @@ import {
   connect,
   ConnectionLost,
   ConnectionRefused,
+  ErrorCode,
   RpcError,
   LimitExceeded,
+  ServerUnreachable,
   VERSION,
   type ConnectionState,
 } from '../src/index.js';
@@ -38,7 +40,7 @@ test('the token is also accepted as a subprotocol', async () => {
 
 test('a wrong token is refused permanently', async () => {
   const token = 'A'.repeat(43);
-  const refused = (error: unknown) => error instanceof ConnectionRefused && error.status === 401 && !error.message.includes(token);
+  const refused = (error: unknown) => error instanceof ConnectionRefused && error.reason === 'token' && error.status === 401 && !error.message.includes(token);
   await assert.rejects(connected({ token }), refused);
   await assert.rejects(connected({ token, WebSocket: BrowserSocket }), refused);
 });
@@ -100,7 +102,7 @@ async function asPage(origin: string, run: () => Promise<void>): Promise<void> {
 
 test('F32: a page of an origin that is not allowed, or with a wrong token, learns that it is refused', async () => {
   const refused = (origin: string) => (error: unknown) =>
-    error instanceof ConnectionRefused && error.message.startsWith('refused: origin or token') &&
+    error instanceof ConnectionRefused && error.reason === 'origin_or_token' && error.message.startsWith('refused: origin or token') &&
     error.message.includes(origin) && error.message.includes('`origins`');
   const waited = (now: ConnectionState) => assert.notEqual(now.kind, 'waiting');
   await asPage('https://elsewhere.example', () =>
@@ -132,12 +134,33 @@ test('a server of another protocol is refused permanently', { skip: isNative }, 
   const { port } = other.address() as AddressInfo;
   await assert.rejects(
     connected({ url: `http://127.0.0.1:${port}` }),
-    (error: unknown) => error instanceof ConnectionRefused && error.status === 404 && /nothing here/.test(error.message),
+    (error: unknown) => error instanceof ConnectionRefused && error.reason === 'address' && error.status === 404 && /nothing here/.test(error.message),
   );
   await assert.rejects(connected({ url: 'ftp://127.0.0.1' }), ConnectionRefused);
   await assert.rejects(connected({ url: 'somewhere' }), ConnectionRefused);
   await assert.rejects(connect({}), ConnectionRefused);
   other.close();
+});
+
+test('F32: the state of a client tells a refusal from an end by close', async () => {
+  const states: ConnectionState[] = [];
+  await assert.rejects(connected({ token: 'A'.repeat(43), onState: (now) => states.push(now) }), ConnectionRefused);
+  assert.deepEqual(states.map(({ kind }) => kind), ['connecting', 'closed']);
+  const refused = states[1]!;
+  assert.ok(refused.kind === 'closed' && refused.error instanceof ConnectionRefused && refused.reason === refused.error.message);
+  const client = await connected();
+  await client.close();
+  assert.ok(client.state.kind === 'closed' && client.state.error instanceof ClientClosed);
+});
+
+test('a host that the server does not serve is refused permanently', { skip: isNative }, async () => {
+  const { proxy, server } = await world();
+  class OtherHost extends NodeSocket {
+    constructor(url: string, protocols?: string | string[]) {
+      super(url, protocols, { Host: 'elsewhere.example', Authorization: `Bearer ${server.token}` });
+    }
+  }
+  await assert.rejects(connected({ url: proxy, WebSocket: OtherHost }), (error: unknown) => error instanceof ConnectionRefused && error.reason === 'origin');
 });
 
 test('the client waits for a server that is not running', async () => {
@@ -157,7 +180,8 @@ test('the client waits for a server that is not running', async () => {
   );
   const [first, waiting] = states;
   assert.ok(first?.kind === 'connecting' && first.attempt === 1);
-  assert.ok(waiting?.kind === 'waiting' && waiting.attempt === 1 && waiting.retryAt instanceof Date && waiting.reason !== '');
+  assert.ok(waiting?.kind === 'waiting' && waiting.attempt === 1 && waiting.retryAt instanceof Date && waiting.reason === waiting.error.message);
+  assert.ok(waiting.error instanceof ServerUnreachable);
   assert.equal(states.at(-1)?.kind, 'open');
   assert.equal(client.state.kind, 'open');
 });
@@ -207,7 +231,8 @@ test('a call returns its result or the server\'s error', async () => {
   assert.equal(details.session.sessionId, s.id);
   await assert.rejects(client.call('_strata/session/info', { sessionId: 'sess_NONE' }), (error: unknown) => {
     assert.ok(error instanceof RpcError);
-    assert.equal(error.code, -32002);
+    assert.ok(error.code === ErrorCode.notFound);
+    assert.equal(error.data?.kind, 'session'); // typed by the code
     assert.deepEqual(error.data, { kind: 'session', id: 'sess_NONE' });
     return true;
   });

@@ -4,3 +4,5 @@ export { ClientClosed, ConnectionLost, ConnectionRefused, RpcError, LimitExceede
 export type * from './protocol.js';
 export { ErrorCode } from './protocol.js';
 export { VERSION } from './version.js';
+export { serveWorkspace, TextFiles } from './workspace.js';
+export type { WorkspaceFile, WorkspaceFiles, WorkspaceHandlers } from './workspace.js';

@@ -1,0 +1,230 @@
+package server
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"strata/internal/testclient"
+	"strata/rpc"
+	"strata/server/editor"
+	"strata/server/wire"
+	"strata/session/clients"
+)
+
+// heldFolder names the files of a client's workspace. The folder is not on the disk of the server.
+const heldFolder = "/held/project"
+
+// holder is a client with a workspace of its own.
+type holder struct {
+	*testclient.Editor
+
+	mu      sync.Mutex
+	files   map[string]string // by path in the folder
+	version int
+	lists   int // whole lists that were sent
+}
+
+// holding returns a client that has the given files.
+func (ts *askable) holding(files map[string]string) *holder {
+	ts.t.Helper()
+	h := &holder{Editor: testclient.Connect(ts.t, ts.ready.WebSocket, ts.token.Reveal()), files: maps.Clone(files), version: 1}
+	h.InitializeWith(map[string]any{
+		"fs":    map[string]any{"readTextFile": true, "writeTextFile": true},
+		"_meta": map[string]any{"strata": map[string]any{"permission": true, "workspace": true}},
+	})
+	h.Serve(wire.MethodReadTextFile, func(raw json.RawMessage) (any, *rpc.Error) {
+		text, ok := h.get(from[wire.ReadTextFileParams](raw).Path)
+		if !ok {
+			return nil, &rpc.Error{Code: -32002, Message: "no such file"}
+		}
+		return map[string]any{"content": text}, nil
+	})
+	h.Serve(wire.MethodWriteTextFile, func(raw json.RawMessage) (any, *rpc.Error) {
+		in := from[wire.WriteTextFileParams](raw)
+		h.set(in.Path, in.Content)
+		return nil, nil
+	})
+	h.Serve(editor.MethodDeleteFile, func(raw json.RawMessage) (any, *rpc.Error) {
+		h.remove(from[editor.DeleteFileParams](raw).Path)
+		return nil, nil
+	})
+	h.Serve(editor.MethodMoveFile, func(raw json.RawMessage) (any, *rpc.Error) {
+		in := from[editor.MoveFileParams](raw)
+		text, _ := h.get(in.Path)
+		h.remove(in.Path)
+		h.set(in.NewPath, text)
+		return nil, nil
+	})
+	h.Serve(editor.MethodListWorkspace, func(raw json.RawMessage) (any, *rpc.Error) { return h.list(from[editor.ListWorkspaceParams](raw)), nil })
+	return h
+}
+
+func (h *holder) name(path string) string { return strings.TrimPrefix(path, heldFolder+"/") }
+
+func (h *holder) get(path string) (string, bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	text, ok := h.files[h.name(path)]
+	return text, ok
+}
+
+func (h *holder) set(path, text string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.files[h.name(path)] = text
+	h.version++
+}
+
+func (h *holder) remove(path string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.files, h.name(path))
+	h.version++
+}
+
+// list returns a page with one file, so that lists have several pages.
+func (h *holder) list(in editor.ListWorkspaceParams) any {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	version := fmt.Sprint(h.version)
+	if in.Since == version {
+		return map[string]any{"unchanged": true}
+	}
+	names := slices.Sorted(maps.Keys(h.files))
+	at := 0
+	if in.Cursor == "" {
+		h.lists++
+	} else if _, err := fmt.Sscan(in.Cursor, &at); err != nil {
+		panic(err)
+	}
+	files := []any{}
+	page := map[string]any{"version": version}
+	if at < len(names) {
+		text := h.files[names[at]]
+		files = append(files, map[string]any{"path": names[at], "size": len(text), "version": fmt.Sprintf("%s %x", version, text)})
+	}
+	if at+1 < len(names) {
+		page["nextCursor"] = fmt.Sprint(at + 1)
+	}
+	page["files"] = files
+	return page
+}
+
+// open creates a session with the client's workspace.
+func (h *holder) open(t *testing.T) string {
+	t.Helper()
+	var result struct {
+		SessionID string `json:"sessionId"`
+	}
+	params := map[string]any{"cwd": heldFolder, "mcpServers": []any{}, "_meta": map[string]any{"strata": map[string]any{"workspace": "client"}}}
+	if err := h.Call("session/new", params, &result); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.Call("session/set_config_option", map[string]any{"sessionId": result.SessionID, "configId": "approval", "value": "auto"}, nil); err != nil {
+		t.Fatal(err)
+	}
+	return result.SessionID
+}
+
+// does runs a turn that calls a tool, and returns the result of the call.
+func (h *holder) does(t *testing.T, sid, call string) string {
+	t.Helper()
+	if _, err := h.Prompt(sid, "call "+call); err != nil {
+		t.Fatal(err)
+	}
+	text, _ := lastResult(t, h.Editor, sid)
+	return text
+}
+
+// Tools work on files that only the client has.
+func TestToolsWorkOnTheFilesOfAClient(t *testing.T) {
+	t.Parallel()
+	ts := startActing(t)
+	h := ts.holding(map[string]string{"main.go": "package main\n\nfunc main() {}\n", "lib/a.txt": "alpha\nbeta\n"})
+	sid := h.open(t)
+	for _, step := range []struct{ call, want string }{
+		{`list_files {}`, "main.go"},
+		{`list_files {"path": "lib"}`, "a.txt"},
+		{`read_file {"path": "lib/a.txt"}`, "beta"},
+		{`search {"pattern": "alp"}`, "lib/a.txt"},
+		{`edit_file {"path": "lib/a.txt", "edits": [{"old_text": "beta", "new_text": "gamma"}]}`, "lib/a.txt"},
+		{`write_file {"path": "new/b.txt", "content": "one\n"}`, "new/b.txt"},
+		{`move_file {"from": "new/b.txt", "to": "c.txt"}`, "c.txt"},
+		{`read_file {"path": "c.txt"}`, "c.txt is already shown above"},
+		{`delete_file {"path": "c.txt"}`, "c.txt"},
+		{`read_file {"path": "../secret"}`, "outside"},
+	} {
+		if got := h.does(t, sid, step.call); !strings.Contains(got, step.want) {
+			t.Errorf("%s: %q, want %q", step.call, got, step.want)
+		}
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	want := map[string]string{"main.go": "package main\n\nfunc main() {}\n", "lib/a.txt": "alpha\ngamma\n"}
+	if !maps.Equal(h.files, want) {
+		t.Errorf("the client has %v, want %v", h.files, want)
+	}
+}
+
+// The folder of a client's workspace is a name: the server never reads a folder of its disk that has the same path.
+func TestTheFolderOfAClientsWorkspaceIsNotRead(t *testing.T) {
+	t.Parallel()
+	ts := startActing(t)
+	ts.write("secret.txt", "of the server")
+	h := ts.holding(nil)
+	var result struct {
+		SessionID string `json:"sessionId"`
+	}
+	params := map[string]any{
+		"cwd": filepath.ToSlash(ts.work), "mcpServers": []any{}, "_meta": map[string]any{"strata": map[string]any{"workspace": "client"}},
+	}
+	if err := h.Call("session/new", params, &result); err != nil {
+		t.Fatal(err)
+	}
+	for _, call := range []string{`read_file {"path": "secret.txt"}`, `list_files {}`, `search {"pattern": "server"}`} {
+		if got := h.does(t, result.SessionID, call); strings.Contains(got, "of the server") || strings.Contains(got, "secret.txt:") {
+			t.Errorf("%s: %q", call, got)
+		}
+	}
+	if err := h.Call("_strata/files/add", map[string]any{"sessionId": result.SessionID, "path": "secret.txt"}, nil); err == nil {
+		t.Error("a file of the disk was added")
+	}
+}
+
+// Without a client that has the files, calls are refused, and files of the context keep their last text.
+func TestAClientWithTheFilesIsAway(t *testing.T) {
+	t.Parallel()
+	ts := startActing(t)
+	h := ts.holding(map[string]string{"a.txt": "alpha\n"})
+	sid := h.open(t)
+	if err := h.Call("_strata/files/add", map[string]any{"sessionId": sid, "path": "a.txt"}, nil); err != nil {
+		t.Fatal(err)
+	}
+	other := &holder{Editor: ts.editor()}
+	if _, err := other.Attach(sid, testclient.Place{}); err != nil {
+		t.Fatal(err)
+	}
+	before := ts.server.clients.count()
+	h.Vanish()
+	for ts.server.clients.count() == before {
+		call[any](ts.testServer, other, "_strata/session/info", sid, nil)
+	}
+	if got := other.does(t, sid, `read_file {"path": "a.txt"}`); !strings.Contains(got, "not connected") {
+		t.Errorf("the result is %q", got)
+	}
+	back := ts.holding(map[string]string{"a.txt": "alpha\n"})
+	if _, err := back.Attach(sid, testclient.Place{}); err != nil {
+		t.Fatal(err)
+	}
+	if got := other.does(t, sid, `list_files {}`); !strings.Contains(got, "a.txt") {
+		t.Errorf("after the return the result is %q", got)
+	}
+}
+
+var _ clients.WorkspaceHolder = clients.Client(nil)

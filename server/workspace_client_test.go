@@ -197,7 +197,7 @@ func TestTheFolderOfAClientsWorkspaceIsNotRead(t *testing.T) {
 	}
 }
 
-// Without a client that has the files, calls are refused, and files of the context keep their last text.
+// Turns go on without a client that has the files, and a call waits for a client to return.
 func TestAClientWithTheFilesIsAway(t *testing.T) {
 	t.Parallel()
 	ts := startActing(t)
@@ -215,14 +215,24 @@ func TestAClientWithTheFilesIsAway(t *testing.T) {
 	for ts.server.clients.count() == before {
 		call[any](ts.testServer, other, "_strata/session/info", sid, nil)
 	}
-	if got := other.does(t, sid, `read_file {"path": "a.txt"}`); !strings.Contains(got, "not connected") {
-		t.Errorf("the result is %q", got)
+	if _, err := other.Prompt(sid, "say hello"); err != nil {
+		t.Fatal(err)
 	}
-	back := ts.holding(map[string]string{"a.txt": "alpha\n"})
+	var text struct {
+		Content string `json:"content"`
+	}
+	if err := other.Call("_strata/files/content", map[string]any{"sessionId": sid, "path": "a.txt"}, &text); err == nil {
+		t.Errorf("the file was read: %q", text.Content)
+	}
+	turn := prompting(other.Editor, sid, "call list_files {}", nil)
+	back := ts.holding(map[string]string{"a.txt": "alpha\n", "b.txt": ""})
 	if _, err := back.Attach(sid, testclient.Place{}); err != nil {
 		t.Fatal(err)
 	}
-	if got := other.does(t, sid, `list_files {}`); !strings.Contains(got, "a.txt") {
+	if err := turn.Wait(nil); err != nil {
+		t.Fatal(err)
+	}
+	if got, _ := lastResult(t, other.Editor, sid); !strings.Contains(got, "b.txt") {
 		t.Errorf("after the return the result is %q", got)
 	}
 }

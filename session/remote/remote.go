@@ -11,6 +11,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"strata/filecontext"
 	"strata/filecontext/source"
@@ -18,13 +19,23 @@ import (
 	"strata/session/clients"
 )
 
-// Files are the files of one session. It is a source.Files, and safe for concurrent use. Its lock is a leaf: no request
-// is sent while it is held.
+// returnTime is how long a call of a tool waits for a client that has the files: a page that is loaded again, or a connection
+// that broke.
+const returnTime = 20 * time.Second
+
+// Files are the files of one session. It is a source.Files, and safe for concurrent use.
 type Files struct {
+	*session
+	patience time.Duration // how long a request waits for a client
+}
+
+// session is the part that all Files of a session share. Its lock is a leaf: no request is sent while it is held.
+type session struct {
 	folder string // names the files, absolute
 
 	mu      sync.Mutex
 	holders []clients.Client // that have the files, the newest first
+	joined  chan struct{}    // closed when a client joins, and replaced
 
 	listing chan *list // the newest list; empty while a goroutine asks for it
 	known   atomic.Pointer[source.List]
@@ -32,12 +43,16 @@ type Files struct {
 
 var _ source.Files = (*Files)(nil)
 
-// New returns the files of a session without clients. folder is an absolute path with slashes that names them.
+// New returns the files of a session without clients. folder is an absolute path with slashes that names them. Without a client
+// that has the files, their requests fail immediately.
 func New(folder string) *Files {
-	f := &Files{folder: path.Clean(folder), listing: make(chan *list, 1)}
+	f := &Files{session: &session{folder: path.Clean(folder), joined: make(chan struct{}), listing: make(chan *list, 1)}}
 	f.listing <- nil
 	return f
 }
+
+// Patient returns the same files for calls of tools, which wait for a client to return.
+func (f *Files) Patient() *Files { return &Files{f.session, returnTime} }
 
 // Join adds a client that has subscribed. It has no effect on one that holds no workspaces. The newest client is asked.
 func (f *Files) Join(client clients.Client) {
@@ -48,6 +63,8 @@ func (f *Files) Join(client clients.Client) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.holders = slices.Insert(f.holders, 0, client)
+	close(f.joined)
+	f.joined = make(chan struct{})
 }
 
 // Leave removes a client that has unsubscribed, or whose connection has ended.
@@ -57,14 +74,23 @@ func (f *Files) Leave(client clients.Client) {
 	f.holders = slices.DeleteFunc(f.holders, func(other clients.Client) bool { return other == client })
 }
 
-// holder returns the client to ask, nil for none.
-func (f *Files) holder() clients.Client {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if len(f.holders) == 0 {
-		return nil
+// holder returns the client to ask, nil for none. It waits as long as the patience says, or until ctx ends.
+func (f *Files) holder(ctx context.Context) clients.Client {
+	ctx, cancel := context.WithTimeout(ctx, f.patience)
+	defer cancel()
+	for {
+		f.mu.Lock()
+		holders, joined := f.holders, f.joined
+		f.mu.Unlock()
+		if len(holders) > 0 {
+			return holders[0]
+		}
+		select {
+		case <-joined:
+		case <-ctx.Done():
+			return nil
+		}
 	}
-	return f.holders[0]
 }
 
 // Terminal returns the client that runs commands where the files are, nil for none.
@@ -82,7 +108,7 @@ func (f *Files) Terminal() clients.Client {
 // ask sends a request to the client that has the files, and to the next one if its connection has ended. name is the path for
 // errors.
 func ask[T any](ctx context.Context, f *Files, name string, request func(clients.Client) (T, error)) (T, error) {
-	for client := f.holder(); client != nil; client = f.holder() {
+	for client := f.holder(ctx); client != nil; client = f.holder(ctx) {
 		result, err := request(client)
 		if err == nil {
 			return result, nil
@@ -96,6 +122,9 @@ func ask[T any](ctx context.Context, f *Files, name string, request func(clients
 		f.Leave(client)
 	}
 	var none T
+	if ctx.Err() != nil {
+		return none, ctx.Err()
+	}
 	return none, &filecontext.RefusedError{Path: name, Reason: filecontext.ReasonAway}
 }
 
@@ -162,8 +191,11 @@ func (f *Files) Move(ctx context.Context, from, to string) error {
 
 // change sends a request that changes files, to one client only: a client whose connection has ended may have made the change.
 func (f *Files) change(ctx context.Context, name string, request func(clients.Client) error) error {
-	client := f.holder()
-	if client == nil {
+	client := f.holder(ctx)
+	switch {
+	case client == nil && ctx.Err() != nil:
+		return ctx.Err()
+	case client == nil:
 		return &filecontext.RefusedError{Path: name, Reason: filecontext.ReasonAway}
 	}
 	switch err := request(client); {

@@ -2,10 +2,12 @@ package remote
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"strata/filecontext"
 	"strata/session/clients"
@@ -168,4 +170,38 @@ func TestAnotherClientTakesOver(t *testing.T) {
 	if err := f.Write(t.Context(), "a", "b"); err != nil {
 		t.Errorf("the next write: %v", err)
 	}
+}
+
+// A call of a tool waits for a client that returns; other requests do not.
+func TestPatientFilesWaitForAClient(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := New("/project")
+		if _, err := f.Read(t.Context(), "a", 10); filecontext.ReasonOf(err) != filecontext.ReasonAway {
+			t.Errorf("without patience: %v", err)
+		}
+		read := make(chan error)
+		go func() {
+			_, err := f.Patient().Read(t.Context(), "a", 10)
+			read <- err
+		}()
+		synctest.Wait()
+		f.Join(&client{read: func(string) (string, error) { return "text", nil }})
+		if err := <-read; err != nil {
+			t.Errorf("after the return: %v", err)
+		}
+	})
+}
+
+func TestPatienceEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := New("/project").Patient()
+		if _, err := f.List(t.Context()); filecontext.ReasonOf(err) != filecontext.ReasonAway {
+			t.Errorf("got %v", err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := f.Delete(ctx, "a"); !errors.Is(err, context.Canceled) {
+			t.Errorf("cancelled: %v", err)
+		}
+	})
 }

@@ -41,19 +41,23 @@ func (w *Workspace) Tools(shown, lasting tools.Shown, editor Editor, commands Co
 }
 
 // remoteTools is Tools for files that a client has. The client returns the texts as its user sees them, saved or not, so that
-// there are no other texts. Commands run in a terminal of the client only.
+// there are no other texts. Calls wait for a client that returns. Commands run in a terminal of a client that has the files.
 func (w *Workspace) remoteTools(shown, lasting tools.Shown, editor Editor, commands Commands) []tools.Tool {
-	view := tools.Workspace{Roots: w.roots, Reader: tools.Disk{Roots: w.roots}, Shown: lasting}
-	all := append(tools.Reading(view), changing.Tools(changing.DiskWriter{Roots: w.roots}, shown)...)
+	held := w.held
+	roots, err := filecontext.NewRemoteRoots(w.roots.Folder(), held.Patient(), w.limits)
+	if err != nil {
+		return nil
+	}
+	view := tools.Workspace{Roots: roots, Reader: tools.Disk{Roots: roots}, Shown: lasting}
+	all := append(tools.Reading(view), changing.Tools(changing.DiskWriter{Roots: roots}, shown)...)
 	if commands.Runner.IsOff() {
 		return all
 	}
-	held := w.held
 	running := func() (clients.Client, uint64) {
 		_, after := editor.running()
 		return held.Terminal(), after
 	}
-	return append(all, shell.Tool(shell.Services{Roots: w.roots, Runner: shell.Client, Editor: running}))
+	return append(all, shell.Tool(shell.Services{Roots: roots, Runner: shell.Client, Editor: running}))
 }
 
 // Commands are the settings of the commands in a workspace.

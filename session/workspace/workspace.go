@@ -61,7 +61,8 @@ type Workspace struct {
 	cache    *fit.RenderCache
 	dirty    map[string]bool // paths of files whose stored form is behind
 
-	held *remote.Files // has the files of a workspace that is not on this machine; nil: they are on disk
+	held   *remote.Files      // has the files of a workspace that is not on this machine; nil: they are on disk
+	limits filecontext.Limits // of held
 }
 
 // New returns a workspace without files and folders.
@@ -91,6 +92,8 @@ type Folders struct {
 	err   error
 	git   bool // the working folder is a repository
 	held  *remote.Files
+
+	limits filecontext.Limits // of held
 }
 
 // OpenFolders opens a session's working folder and its additional folders. It may take as long as its limits allow for a disk, so it
@@ -110,7 +113,7 @@ func OpenFolders(ctx context.Context, cwd string, more []string, limits filecont
 
 // OpenRemote returns the folder of a session whose files a client has. It looks at no disk, and asks no client.
 func OpenRemote(files *remote.Files, cwd string, limits filecontext.Limits) Folders {
-	f := Folders{guard: limits.Guard, held: files}
+	f := Folders{guard: limits.Guard, held: files, limits: limits}
 	f.roots, f.err = filecontext.NewRemoteRoots(cwd, files, limits)
 	return f
 }
@@ -143,7 +146,7 @@ func (w *Workspace) DiskRoots() *filecontext.Roots {
 // Use makes folders those of the session. Without them the session goes on without files. services are those of the
 // outlines; nil: there are none.
 func (w *Workspace) Use(f Folders, services *outlines.Services) {
-	w.roots, w.guard, w.rootsErr, w.git, w.held = f.roots, f.guard, f.err, f.git, f.held
+	w.roots, w.guard, w.rootsErr, w.git, w.held, w.limits = f.roots, f.guard, f.err, f.git, f.held, f.limits
 	folder := ""
 	if f.roots == nil || f.held != nil { // files of clients are not indexed yet
 		services = nil

@@ -136,7 +136,7 @@ class Lists {
       if (!files) throw new RpcError(ErrorCode.invalidParams, 'the cursor has expired');
       return this.#pageOf(number!, files, start!, limit);
     }
-    const files = [...(await this.#files.list())].map(({ path, size, modified, version }) => ({ path, size, modified, version }));
+    const files = [...(await this.#files.list())].map((file): ListedFile => ({ ...file }));
     if (!this.#newest || !same(this.#newest, files)) this.#number++;
     this.#newest = files;
     const number = this.#number;

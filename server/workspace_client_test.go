@@ -15,6 +15,7 @@ import (
 	"strata/server/editor"
 	"strata/server/wire"
 	"strata/session/clients"
+	"strata/session/workspace"
 )
 
 // heldFolder names the files of a client's workspace. The folder is not on the disk of the server.
@@ -122,7 +123,7 @@ func (h *holder) open(t *testing.T) string {
 	var result struct {
 		SessionID string `json:"sessionId"`
 	}
-	params := map[string]any{"cwd": heldFolder, "mcpServers": []any{}, "_meta": map[string]any{"strata": map[string]any{"workspace": "client"}}}
+	params := map[string]any{"cwd": heldFolder, "mcpServers": []any{}, "_meta": workspaceOf("client")}
 	if err := h.Call("session/new", params, &result); err != nil {
 		t.Fatal(err)
 	}
@@ -182,7 +183,7 @@ func TestTheFolderOfAClientsWorkspaceIsNotRead(t *testing.T) {
 		SessionID string `json:"sessionId"`
 	}
 	params := map[string]any{
-		"cwd": filepath.ToSlash(ts.work), "mcpServers": []any{}, "_meta": map[string]any{"strata": map[string]any{"workspace": "client"}},
+		"cwd": filepath.ToSlash(ts.work), "mcpServers": []any{}, "_meta": workspaceOf("client"),
 	}
 	if err := h.Call("session/new", params, &result); err != nil {
 		t.Fatal(err)
@@ -238,3 +239,96 @@ func TestAClientWithTheFilesIsAway(t *testing.T) {
 }
 
 var _ clients.WorkspaceHolder = clients.Client(nil)
+
+// Changes are approved, recorded and reverted as those of files on disk, also after the session was loaded again.
+func TestChangesOfAClientsFilesAreReverted(t *testing.T) {
+	t.Parallel()
+	ts := startActing(t)
+	h := ts.holding(map[string]string{"a.txt": "one\n", "b.txt": "two\n"})
+	sid := h.open(t)
+	if got := h.does(t, sid, `edit_file {"path": "b.txt", "edits": [{"old_text": "two", "new_text": "2"}]}`); !strings.Contains(got, "b.txt") {
+		t.Errorf("an edit of a file that was not read: %q", got)
+	}
+	mustPrompt(t, h.Editor, sid, `call read_file {"path": "a.txt"}`)
+	mustPrompt(t, h.Editor, sid, "call edit_file {\"path\": \"a.txt\", \"edits\": [{\"old_text\": \"one\", \"new_text\": \"1\"}]}\n"+
+		`call write_file {"path": "c/d.txt", "content": "new\n"}`)
+	listed := call[wire.ChangesPage](ts.testServer, h.Editor, "_strata/turn/changes", sid, nil)
+	ids := []string{}
+	for _, c := range listed.Changes {
+		if c.State != "done" || c.Diff == nil {
+			t.Errorf("%+v", c)
+		}
+		ids = append(ids, c.ID)
+	}
+	if err := h.Call("session/close", map[string]any{"sessionId": sid}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.Call("session/resume", map[string]any{"sessionId": sid, "cwd": "/elsewhere", "mcpServers": []any{}}, nil); err == nil {
+		t.Error("the session was opened in another folder")
+	}
+	if err := h.Call("session/resume", map[string]any{"sessionId": sid, "cwd": heldFolder, "mcpServers": []any{}}, nil); err != nil {
+		t.Fatal(err)
+	}
+	reverted := call[restoredFiles](ts.testServer, h.Editor, "_strata/changes/revert", sid, map[string]any{"changeIds": ids})
+	if got := reverted.outcomes(); !strings.Contains(got, "a.txt restored put_back") || !strings.Contains(got, "d.txt restored deleted") {
+		t.Errorf("the revert: %q", got)
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if got := h.files["a.txt"]; got != "one\n" {
+		t.Errorf("a.txt is %q", got)
+	}
+	if got := h.files["b.txt"]; got != "two\n" {
+		t.Errorf("b.txt was edited, although the model had not seen it: %q", got)
+	}
+	if _, ok := h.files["c/d.txt"]; ok {
+		t.Error("the new file is still there")
+	}
+}
+
+// The next request contains a file as it is then. The list is asked for again, and sent only if it has changed.
+func TestAFileOfAClientChanges(t *testing.T) {
+	t.Parallel()
+	ts := startActing(t)
+	h := ts.holding(map[string]string{"a.txt": "one\n"})
+	sid := h.open(t)
+	if err := h.Call("_strata/files/add", map[string]any{"sessionId": sid, "path": "a.txt"}, nil); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		mustPrompt(t, h.Editor, sid, "say hello")
+	}
+	h.mu.Lock()
+	lists := h.lists
+	h.mu.Unlock()
+	if lists > 2 { // the first may be asked for before the file is read, and after
+		t.Errorf("%d lists were sent for files that did not change", lists)
+	}
+	h.set(heldFolder+"/a.txt", "other\n")
+	mustPrompt(t, h.Editor, sid, "say hello")
+	files := call[struct{ Files []workspace.FileInfo }](ts.testServer, h.Editor, "_strata/files/list", sid, nil).Files
+	if len(files) != 1 || files[0].Hash != sha("other\n") {
+		t.Errorf("the files are %+v", files)
+	}
+}
+
+// Invalid parameters of session/new.
+func TestInvalidWorkspacesOfClients(t *testing.T) {
+	t.Parallel()
+	ts := startActing(t)
+	e := ts.editor()
+	for name, params := range map[string]map[string]any{
+		"an unknown kind":  {"cwd": heldFolder, "_meta": workspaceOf("server")},
+		"a relative path":  {"cwd": "project", "_meta": workspaceOf("client")},
+		"a further folder": {"cwd": heldFolder, "additionalDirectories": []string{"/more"}, "_meta": workspaceOf("client")},
+		"no client's":      {"cwd": heldFolder},
+	} {
+		if err := e.Call("session/new", params, nil); err == nil || !strings.Contains(err.Error(), "params.") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func workspaceOf(kind string) map[string]any {
+	return map[string]any{"strata": map[string]any{"workspace": kind}}
+}

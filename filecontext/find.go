@@ -141,7 +141,7 @@ func (l *listing) best(ctx context.Context, r *Roots, candidates []candidate, li
 
 // isOwn reports whether a path is that of one of the program's own files. Without such files it does not look at the disk.
 func (l *listing) isOwn(ctx context.Context, r *Roots, index int, own *ownFiles) bool {
-	if len(own.files) == 0 && len(own.folders) == 0 {
+	if len(own.files) == 0 && len(own.folders) == 0 || r.remote != nil {
 		return false
 	}
 	ref := Ref{Path: l.paths[index], place: l.places[index], name: filepath.FromSlash(l.names[index])}

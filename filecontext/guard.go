@@ -107,6 +107,18 @@ func (g *Guard) check(ref Ref, info fs.FileInfo) (secret bool, err error) {
 	return secret, nil
 }
 
+// checkName is check for a file that is not on a disk of this machine: only its name can be refused.
+func (g *Guard) checkName(ref Ref) (secret bool, err error) {
+	if g == nil {
+		return false, nil
+	}
+	secret = g.secrets.match(ref.Absolute())
+	if secret && !ref.Allow {
+		return true, refuse(ref.Path, ReasonSecret, "")
+	}
+	return secret, nil
+}
+
 // LooksSecret reports whether a path or a `file:` URI, in the roots or elsewhere, is that of a secret-looking file.
 func (g *Guard) LooksSecret(pathOrURI string) bool {
 	path := pathOrURI

@@ -8,6 +8,9 @@ import (
 	"strings"
 )
 
+// errRemote is the error for a folder that is not on a disk of this machine.
+var errRemote = errors.New("not on this machine")
+
 // errReplaced is the error for a folder that is no longer the one that was admitted, but a link to another.
 var errReplaced = errors.New("replaced by a link")
 
@@ -18,6 +21,8 @@ type place struct {
 	path  string      // without links, when it was admitted
 	info  fs.FileInfo // its identity
 	above *place      // the configured folder that must contain it; nil: no restriction
+
+	remote bool // a name only: nothing of it is on a disk of this machine, and it is never opened
 }
 
 // newPlace admits a folder.
@@ -35,6 +40,9 @@ func newPlace(path string, above *place) (*place, error) {
 // open opens the folder. It must still be the one that was admitted, or a new folder at the same path without links: a
 // project that was cloned again, or a disk that was mounted again. A link to another folder is errReplaced.
 func (p *place) open() (*os.Root, error) {
+	if p.remote {
+		return nil, errRemote
+	}
 	folder, err := p.follow()
 	switch {
 	case err == nil && isFolder(folder, p.info):

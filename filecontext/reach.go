@@ -68,16 +68,7 @@ func (f *Reached) Check(info fs.FileInfo) error {
 // Decode returns the content of the file if it has the given bytes. The error is a *RefusedError for bytes that Roots.Read
 // refuses.
 func (f *Reached) Decode(data []byte) (Content, error) {
-	if size := int64(len(data)); size > f.roots.limits.FileBytes {
-		return Content{}, tooLarge(f.ref, size, f.roots.limits.FileBytes)
-	}
-	text, lossy, err := decode(f.ref.Path, data)
-	if err != nil {
-		return Content{}, err
-	}
-	content := newContent(f.ref.Path, text, data)
-	content.Lossy = lossy
-	return content, nil
+	return contentOf(f.ref, data, f.roots.limits.FileBytes)
 }
 
 // Refuse returns a *RefusedError for the path.

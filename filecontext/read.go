@@ -13,12 +13,16 @@ import (
 	"strings"
 	"unicode"
 
+	"strata/internal/patience"
 	"strata/tokens"
 )
 
 // Read reads a file. It follows links within the root and never waits for a pipe or a device, nor longer than its limits
 // allow for a disk. The error is a *RefusedError, or that of ctx.
 func (r *Roots) Read(ctx context.Context, ref Ref) (Content, error) {
+	if r.remote != nil {
+		return r.remote.read(ctx, ref)
+	}
 	return onDisk(ctx, r, ref, func() (Content, error) { return r.read(ref) })
 }
 
@@ -70,6 +74,9 @@ const MaxPicture = 5 << 20
 // ReadPicture reads a PNG, JPEG, GIF or WebP, within the rules of Read but with a limit of its own. The error is a
 // *RefusedError, or that of ctx; ReasonNoPicture is that of a file that is none.
 func (r *Roots) ReadPicture(ctx context.Context, ref Ref) (Picture, error) {
+	if r.remote != nil {
+		return Picture{}, refuse(ref.Path, ReasonNoPicture, "the client that has the files returns only texts")
+	}
 	return onDisk(ctx, r, ref, func() (Picture, error) {
 		folder, err := openRoot(ref)
 		if err != nil {
@@ -109,6 +116,9 @@ func (r *Roots) Opened(ctx context.Context, ref Ref, text string) (Content, erro
 	}
 	if err != nil {
 		return Content{}, err
+	}
+	if r.remote != nil {
+		return r.remote.opened(ctx, ref, decoded)
 	}
 	return onDisk(ctx, r, ref, func() (Content, error) { return r.buffer(ref, decoded) })
 }
@@ -156,6 +166,9 @@ func openRoot(ref Ref) (*os.Root, error) {
 
 // stat returns the stamp of a regular file.
 func (r *Roots) stat(ctx context.Context, ref Ref) (stamp, error) {
+	if r.remote != nil {
+		return r.remote.stat(ctx, ref)
+	}
 	return onDisk(ctx, r, ref, func() (stamp, error) { return r.statNow(ref) })
 }
 
@@ -256,4 +269,14 @@ func swapCase(c rune) rune {
 		return unicode.ToLower(c)
 	}
 	return unicode.ToUpper(c)
+}
+
+// onDisk does work on a file that may never return, and must not use anything that its caller changes. The error is that of
+// the work, that of ctx, or a *RefusedError for a file of a disk that does not respond.
+func onDisk[T any](ctx context.Context, r *Roots, ref Ref, do func() (T, error)) (T, error) {
+	value, err := patience.Do(ctx, r.limits.Patience, ref.place.path, filepath.Join(ref.place.path, ref.name), do)
+	if errors.Is(err, patience.ErrNoResponse) || errors.Is(err, patience.ErrTooMany) {
+		err = refuse(ref.Path, ReasonUnreadable, err.Error())
+	}
+	return value, err
 }

@@ -80,14 +80,14 @@ func (r *Roots) look(ctx context.Context, e Entry, stamps map[string]stamped) (C
 	ref.Allow = e.Allowed
 	now, err := r.known(ctx, ref, stamps)
 	if err != nil {
-		return lost(e, err)
+		return e.lost(err)
 	}
 	if e.stamp.current(now) {
 		return Change{}, false
 	}
 	content, err := r.Read(ctx, ref)
 	if err != nil {
-		return lost(e, err)
+		return e.lost(err)
 	}
 	kind := Changed
 	switch {
@@ -129,6 +129,14 @@ func (r *Roots) known(ctx context.Context, ref Ref, stamps map[string]stamped) (
 		return s.stamp, s.err
 	}
 	return r.stat(ctx, ref)
+}
+
+// lost is the function lost. A text that is known remains while the client that has the file is away.
+func (e *Entry) lost(err error) (Change, bool) {
+	if ReasonOf(err) == ReasonAway && e.Problem == "" && e.Text != "" {
+		return Change{}, false
+	}
+	return lost(*e, err)
 }
 
 // lost returns the change for a file that cannot be read. It returns false if the entry already has this problem.

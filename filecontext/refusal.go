@@ -35,6 +35,7 @@ const (
 	ReasonNoPicture  Reason = "no_picture"     // read as a picture, and not a PNG, JPEG, GIF or WebP
 	ReasonExists     Reason = "exists"         // a new file would be there, and something is
 	ReasonReadOnly   Reason = "read_only"      // may be read, and not be changed
+	ReasonAway       Reason = "away"           // the client that has the files is not connected, or does not respond
 )
 
 // explanations describe the problem and, if possible, the remedy.
@@ -60,6 +61,7 @@ var explanations = map[Reason]string{
 	ReasonNoPicture:  "is no picture that can be shown",
 	ReasonExists:     "exists already",
 	ReasonReadOnly:   "is read-only",
+	ReasonAway:       "cannot be read now: the client that has the files is not connected",
 }
 
 // Explain returns a description of r to follow the path in a sentence.

@@ -12,6 +12,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"strata/filecontext/source"
 	"strata/internal/patience"
 )
 
@@ -61,6 +62,14 @@ type Roots struct {
 	limits Limits
 	cache  chan cached // the last listing, or empty while a goroutine uses it
 	now    func() time.Time
+	remote *remote // has the files; nil: they are on disk
+}
+
+// remote reads the files of Roots from a source.
+type remote struct {
+	source source.Files
+	place  *place
+	limits Limits
 }
 
 // root is a folder of a session. Paths are matched with both forms, and opened through the resolved one.
@@ -156,8 +165,11 @@ func (r *Roots) FoldersOf(file string) (folders []string) {
 	return folders
 }
 
-// IsRepository reports whether the working folder is the top folder of a git repository.
+// IsRepository reports whether the working folder is the top folder of a git repository on disk.
 func (r *Roots) IsRepository(ctx context.Context) bool {
+	if r.remote != nil {
+		return false
+	}
 	ref := Ref{Path: ".git", place: r.roots[0].place, name: ".git"}
 	found, err := onDisk(ctx, r, ref, func() (bool, error) {
 		folder, err := openRoot(ref)
@@ -173,6 +185,9 @@ func (r *Roots) IsRepository(ctx context.Context) bool {
 
 // Absolute returns the path of the file, without links to its root.
 func (ref Ref) Absolute() string { return filepath.Join(ref.place.path, ref.name) }
+
+// Name returns the path of the file in its root, with the system's separators.
+func (ref Ref) Name() string { return ref.name }
 
 // place finds the root of a path. A file in several nested roots belongs to the first one, so that it has one name.
 func (r *Roots) place(path string) (Ref, bool) {

@@ -14,7 +14,6 @@ type stamped struct {
 // stamps returns the stamps of the files of entries, by path. The files of a root are looked at together, which costs a part of
 // a look at each. If its disk does not respond, these files are missing in the result: then each is looked at alone.
 func (r *Roots) stamps(ctx context.Context, entries []Entry) map[string]stamped {
-	found := make(map[string]stamped, len(entries))
 	places := make(map[*place][]Ref)
 	for i := range entries {
 		if ref, err := r.Locate(entries[i].Path); err == nil {
@@ -22,6 +21,10 @@ func (r *Roots) stamps(ctx context.Context, entries []Entry) map[string]stamped 
 			places[ref.place] = append(places[ref.place], ref)
 		}
 	}
+	if r.remote != nil {
+		return r.remote.stamps(ctx, places[r.remote.place])
+	}
+	found := make(map[string]stamped, len(entries))
 	for _, refs := range places {
 		all, err := onDisk(ctx, r, refs[0], func() ([]stamped, error) { return r.stampsNow(refs) })
 		if err != nil {
@@ -55,4 +58,19 @@ func (r *Roots) stampIn(folder *os.Root, ref Ref) (stamp, error) {
 		return stamp{}, err
 	}
 	return newStamp(info, r.now()), nil
+}
+
+// stamps returns the stamps of files, by path. They are missing in the result if there is no list.
+func (s *remote) stamps(ctx context.Context, refs []Ref) map[string]stamped {
+	found := make(map[string]stamped, len(refs))
+	all, err := s.source.List(ctx)
+	for _, ref := range refs {
+		if err != nil {
+			found[ref.Path] = stamped{err: refuseAt(ref, err)}
+			continue
+		}
+		now, err := statIn(all, ref)
+		found[ref.Path] = stamped{now, err}
+	}
+	return found
 }

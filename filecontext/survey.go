@@ -112,6 +112,9 @@ func (r *Roots) Survey(ctx context.Context, limits SurveyLimits) (*Survey, error
 // SurveyOf is Survey for any folder in the roots, by the rules of the folders above it. A link to a folder is followed if
 // ref names it, and an ignored folder is listed. For a file the list is that file, ignored or not.
 func (r *Roots) SurveyOf(ctx context.Context, ref Ref, limits SurveyLimits) (*Survey, error) {
+	if r.remote != nil {
+		return r.remote.survey(ctx, ref, limits)
+	}
 	s := surveyor{walker: walker{roots: r, own: r.limits.Guard.ownFiles(), place: ref.place, left: limits.Visits}, files: limits.Files,
 		ignored: limits.Ignored}
 	disk, err := s.open(ctx, ref.place)
@@ -214,9 +217,6 @@ type queued struct {
 	depth int    // 1 for the root
 }
 
-// versionFolders belong to version control systems. A file of such a name leads to a folder elsewhere.
-var versionFolders = []string{".git", ".hg", ".svn", ".jj", ".bzr", "_darcs", "CVS", ".pijul", ".fslckout"}
-
 // visit lists the files of a folder and queues its subfolders.
 func (s *surveyor) visit(ctx context.Context, q queued) {
 	if s.left <= 0 {
@@ -307,4 +307,33 @@ func (s *surveyor) ref(name string) Ref {
 		return ref
 	}
 	return Ref{Path: name, place: s.place, name: filepath.FromSlash(name)}
+}
+
+// survey implements Roots.SurveyOf.
+func (s *remote) survey(ctx context.Context, ref Ref, limits SurveyLimits) (*Survey, error) {
+	all, err := s.source.List(ctx)
+	if err != nil {
+		return nil, refuseAt(ref, err)
+	}
+	if file, ok := all.Find(ref.name); ok {
+		return &Survey{Files: []Surveyed{{ref, file.Size, Stamp{stampOf(file)}}}}, nil
+	}
+	out := &Survey{Nameless: all.Nameless, Cut: all.Cut}
+	below := all.Below(ref.name)
+	if len(below) == 0 && ref.name != "." {
+		return nil, refuse(ref.Path, ReasonMissing, "")
+	}
+	for i := range below {
+		file := &below[i]
+		switch {
+		case isHidden(file.Path):
+		case strings.Count(file.Path, "/") >= s.limits.WalkDepth:
+			out.TooDeep++
+		case len(out.Files) >= limits.Files:
+			out.Excess++
+		default:
+			out.Files = append(out.Files, Surveyed{Ref{Path: file.Path, place: s.place, name: file.Path}, file.Size, Stamp{stampOf(file)}})
+		}
+	}
+	return out, nil
 }

@@ -10,6 +10,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strings"
 )
 
 // walker lists the files of all roots.
@@ -26,6 +27,9 @@ type walker struct {
 // walk lists the files in all roots, sorted by name within each folder, but for the program's own folders. It follows no
 // links and stops at its limits. The error is that of ctx.
 func (r *Roots) walk(ctx context.Context) (*listing, error) {
+	if r.remote != nil {
+		return r.remote.walk(ctx)
+	}
 	w := walker{roots: r, own: r.limits.Guard.ownFiles(), left: r.limits.WalkPaths, seen: map[string]bool{}}
 	for _, root := range r.roots {
 		disk, err := w.open(ctx, root.place)
@@ -146,4 +150,28 @@ func prefix(folder string) string {
 		return ""
 	}
 	return folder + "/"
+}
+
+// walk implements Roots.walk.
+func (s *remote) walk(ctx context.Context) (*listing, error) {
+	all, err := s.source.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var out listing
+	for i := range all.Files {
+		if name := all.Files[i].Path; !isHidden(name) && len(out.paths) < s.limits.WalkPaths {
+			out.paths, out.places = append(out.paths, name), append(out.places, s.place)
+			out.names, out.rules = append(out.names, name), append(out.rules, nil)
+		}
+	}
+	return &out, nil
+}
+
+// versionFolders belong to version control systems. A file of such a name leads to a folder elsewhere.
+var versionFolders = []string{".git", ".hg", ".svn", ".jj", ".bzr", "_darcs", "CVS", ".pijul", ".fslckout"}
+
+// isHidden reports whether a path is that of a file of a version control system.
+func isHidden(name string) bool {
+	return slices.ContainsFunc(strings.Split(name, "/"), func(step string) bool { return slices.Contains(versionFolders, step) })
 }

@@ -41,7 +41,16 @@ type Config struct {
 	Approval     string `json:"approval,omitempty"`   // of tool calls that can change something
 
 	Rules []string `json:"rules,omitempty"` // that allow such calls, made by the user's answers
+
+	// Workspace is WorkspaceClient if a client has the session's files. It never changes.
+	Workspace string `json:"workspace,omitempty"`
 }
+
+// WorkspaceClient is the workspace of a session whose files a client has; the folder only names them.
+const WorkspaceClient = "client"
+
+// IsRemote reports whether a client has the session's files.
+func (c *Config) IsRemote() bool { return c.Workspace == WorkspaceClient }
 
 // TurnStatus is the status of a turn.
 type TurnStatus string

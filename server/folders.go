@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"path"
 	"path/filepath"
 	"strings"
 
@@ -40,6 +41,12 @@ type destination struct {
 // destination checks the folders that a client names for a stored session. The session stays in its folder, whatever its
 // spelling. It moves if the client says so, or if its folder is gone.
 func (b *backend) destination(stored history.Session, params wire.FolderParams, moved bool) (destination, error) {
+	if stored.Config.IsRemote() {
+		if path.Clean(params.CWD) != stored.CWD || len(params.Further) > 0 {
+			return destination{}, wire.InvalidParams("params.cwd: a client has the files of the session, whose folder is %s", clip.Path(stored.CWD))
+		}
+		return destination{Session: history.Session{CWD: stored.CWD}}, nil
+	}
 	here, gone := b.folders.Resolve(stored.CWD)
 	there, _ := b.folders.Resolve(params.CWD)
 	if here == there && gone {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"strata/history"
+	"strata/server/editor"
 	"strata/server/wire"
 	"strata/session/clients"
 	"strata/session/tools"
@@ -25,6 +26,26 @@ var requestsToClients = map[string]struct {
 	wire.MethodWriteTextFile: {
 		func(ctx context.Context, client clients.Client, params json.RawMessage) read {
 			return outcome("", client.WriteTextFile(ctx, from[clients.Write](params), 0))
+		},
+		func(json.RawMessage) read { return read{} },
+	},
+	editor.MethodListWorkspace: {
+		func(ctx context.Context, client clients.Client, params json.RawMessage) read {
+			in := from[editor.ListWorkspaceParams](params)
+			return asText(client.ListWorkspace(ctx, clients.List{Folder: in.Folder, Since: in.Since, Cursor: in.Cursor, Limit: in.Limit}, 0))
+		},
+		func(result json.RawMessage) read { return asText(editor.WorkspacePage(result)) },
+	},
+	editor.MethodDeleteFile: {
+		func(ctx context.Context, client clients.Client, params json.RawMessage) read {
+			return outcome("", client.DeleteFile(ctx, from[editor.DeleteFileParams](params).Path, 0))
+		},
+		func(json.RawMessage) read { return read{} },
+	},
+	editor.MethodMoveFile: {
+		func(ctx context.Context, client clients.Client, params json.RawMessage) read {
+			in := from[editor.MoveFileParams](params)
+			return outcome("", client.MoveFile(ctx, in.Path, in.NewPath, 0))
 		},
 		func(json.RawMessage) read { return read{} },
 	},

@@ -18,7 +18,7 @@ import (
 
 func newSession(p *peer, r *rpc.Request, params wire.NewSessionParams, declared *toolbox.Declaration) {
 	r.Go(func(context.Context) (any, error) {
-		record, err := p.record(params.FolderParams)
+		record, err := params.Record(p.folders.Check)
 		if err != nil {
 			return nil, err
 		}

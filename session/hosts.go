@@ -108,7 +108,7 @@ func (h serversHost) services() servers.Services {
 // place returns where the session works.
 func (h serversHost) place() (servers.Place, bool) {
 	record := &h.session.choices.Record
-	return servers.Place{Folder: record.CWD, Roots: record.Roots}, h.session.workspace.Roots() != nil
+	return servers.Place{Folder: record.CWD, Roots: record.Roots}, h.session.workspace.DiskRoots() != nil
 }
 
 // workspaceHost is a session as its workspace sees it.

@@ -19,7 +19,7 @@ import (
 // unsettled returns the ending of a turn that the last server left running, nil for none: the one in a recovery file, else
 // interrupted, with the text that had been saved. The error is that of the store.
 func (t *turns) unsettled(ctx context.Context, loaded *opening) (*ending, error) {
-	changes, err := filechanges.Lost(ctx, t.workspace.Roots(), loaded.Planned)
+	changes, err := filechanges.Lost(ctx, t.workspace.DiskRoots(), loaded.Planned)
 	if err != nil {
 		return nil, err
 	}

@@ -20,7 +20,12 @@ type subscriptions struct {
 }
 
 // Join makes a client that is about to subscribe serve the session's requests, until Unsubscribe.
-func (s *subscriptions) Join(client clients.Client) { s.tell(func() { s.clients.Add(client) }) }
+func (s *subscriptions) Join(client clients.Client) {
+	s.tell(func() {
+		s.clients.Add(client)
+		s.workspace.Join(client)
+	})
+}
 
 // ask asks clients that have subscribed the open question, behind the events that they receive.
 func (s *subscriptions) ask() {
@@ -34,6 +39,7 @@ func (s *subscriptions) Unsubscribe(c *events.Cursor, client clients.Client) {
 	s.tell(func() {
 		s.events.Unsubscribe(c)
 		s.clients.Remove(client)
+		s.workspace.Leave(client)
 		s.asking.Left(client)
 		s.used()
 	})

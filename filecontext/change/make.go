@@ -68,9 +68,13 @@ func (p *Plan) Make(ctx context.Context) error {
 			abandon()
 		}
 	})()
-	_, err = filecontext.Reach(running, p.files.Roots, p.refs[0], func(f *filecontext.Reached) (struct{}, error) {
-		return struct{}{}, p.work()(running, f)
-	})
+	if at, ok := remote(p.files.Roots, p.refs[0]); ok {
+		err = p.remoteMake(running, at)
+	} else {
+		_, err = filecontext.Reach(running, p.files.Roots, p.refs[0], func(f *filecontext.Reached) (struct{}, error) {
+			return struct{}{}, p.work()(running, f)
+		})
+	}
 	if err != nil {
 		p.stage.CompareAndSwap(planned, abandoned) // the work of a disk that did not respond may go on
 	}

@@ -52,6 +52,8 @@ type Plan struct {
 	found []found           // where they lead
 	stage atomic.Int32
 	mode  *fs.FileMode // of the new bytes; nil: that of the file before, or of a new file
+
+	outcome *Outcome // set by Make
 }
 
 // Files plans changes of the files of a session. It is safe for concurrent use.
@@ -74,6 +76,9 @@ func (files Files) Write(ctx context.Context, ref filecontext.Ref, text string) 
 
 // replace plans that a text file becomes what change makes of it.
 func (files Files) replace(ctx context.Context, ref filecontext.Ref, change func(*Text) (Text, []filecontext.Range, error)) (*Plan, error) {
+	if at, ok := remote(files.Roots, ref); ok {
+		return files.remoteReplace(ctx, at, change)
+	}
 	return filecontext.Reach(ctx, files.Roots, ref, func(f *filecontext.Reached) (*Plan, error) {
 		s, data, err := readSpot(f)
 		if err != nil {
@@ -120,6 +125,9 @@ func decode(f *filecontext.Reached, data []byte) (*filecontext.Content, Text, er
 
 // create plans a new file.
 func (files Files) create(ctx context.Context, ref filecontext.Ref, text string) (*Plan, error) {
+	if at, ok := remote(files.Roots, ref); ok {
+		return files.remoteCreate(ctx, at, text)
+	}
 	return filecontext.Reach(ctx, files.Roots, ref, func(f *filecontext.Reached) (*Plan, error) {
 		s, err := newSpot(f)
 		if err != nil {
@@ -138,6 +146,9 @@ func (files Files) create(ctx context.Context, ref filecontext.Ref, text string)
 
 // Delete plans the deletion of a file, which need not be text. The error is a *filecontext.RefusedError, or that of ctx.
 func (files Files) Delete(ctx context.Context, ref filecontext.Ref) (*Plan, error) {
+	if at, ok := remote(files.Roots, ref); ok {
+		return files.remoteDelete(ctx, at)
+	}
 	return filecontext.Reach(ctx, files.Roots, ref, func(f *filecontext.Reached) (*Plan, error) {
 		p, s, err := files.present(f, ref)
 		if err != nil {
@@ -153,6 +164,10 @@ func (files Files) Delete(ctx context.Context, ref filecontext.Ref) (*Plan, erro
 // Move plans the move of a file, which need not be text, to a path without a file. The error is a
 // *filecontext.RefusedError, or that of ctx.
 func (files Files) Move(ctx context.Context, from, to filecontext.Ref) (*Plan, error) {
+	if at, ok := remote(files.Roots, from); ok {
+		goal, _ := remote(files.Roots, to)
+		return files.remoteMove(ctx, at, goal)
+	}
 	return filecontext.Reach(ctx, files.Roots, from, func(f *filecontext.Reached) (*Plan, error) {
 		p, s, err := files.present(f, from)
 		if err != nil {

@@ -30,6 +30,9 @@ func (files Files) Look(ctx context.Context, path string) (Version, error) {
 	if err != nil {
 		return Version{}, err
 	}
+	if at, ok := remote(files.Roots, ref); ok {
+		return remoteVersion(ctx, at)
+	}
 	v, err := filecontext.Reach(ctx, files.Roots, ref, func(f *filecontext.Reached) (Version, error) {
 		s, data, err := readSpot(f)
 		if err != nil {
@@ -54,6 +57,9 @@ func (files Files) Put(ctx context.Context, path, now string, put Version) (*Pla
 	ref, err := files.itself(path)
 	if err != nil {
 		return nil, err
+	}
+	if at, ok := remote(files.Roots, ref); ok {
+		return files.remotePut(ctx, at, now, put)
 	}
 	return filecontext.Reach(ctx, files.Roots, ref, func(f *filecontext.Reached) (*Plan, error) {
 		p := &Plan{Kind: kindOf(now, &put), AfterBytes: put.Bytes, files: files, refs: []filecontext.Ref{ref}}

@@ -56,6 +56,8 @@ func (e *Editor) Can(c clients.Capability) bool {
 		return can.Terminals
 	case clients.Permissions:
 		return can.Permissions
+	case clients.Workspaces:
+		return can.Workspaces
 	}
 	return false
 }

@@ -36,7 +36,7 @@ func (f *Folders) Commands(ctx context.Context, s *session.Session) (commands.Se
 			return commands.Set{}, nil, err
 		}
 	}
-	if f.Allowed(ctx, info.Session.CWD) == nil {
+	if !info.Session.Config.IsRemote() && f.Allowed(ctx, info.Session.CWD) == nil {
 		folder := commands.Folder{Root: info.Session.CWD, Below: below, Guard: f.Guard}
 		if own, more, err = folder.Read(ctx); err != nil {
 			return commands.Set{}, nil, err

@@ -2,7 +2,10 @@ package wire
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"path"
+	"strings"
 	"time"
 
 	"strata/history"
@@ -46,6 +49,7 @@ type InitializeParams struct {
 		Meta     struct {
 			Strata *struct {
 				Permission bool `json:"permission"`
+				Workspace  bool `json:"workspace"`
 			} `json:"strata"` // of a client that knows Strata
 		} `json:"_meta"`
 	} `json:"clientCapabilities"`
@@ -59,6 +63,7 @@ func (p *InitializeParams) Capabilities() Capabilities {
 		ReadFiles:    can.FS.ReadTextFile, WriteFiles: can.FS.WriteTextFile, Terminals: can.Terminal,
 	}
 	c.Permissions = can.Meta.Strata == nil || can.Meta.Strata.Permission
+	c.Workspaces = can.Meta.Strata != nil && can.Meta.Strata.Workspace && c.ReadFiles && c.WriteFiles
 	if s := can.Session; s != nil {
 		c.Compaction, c.Notices = s.Compaction != nil, s.Notices != nil
 	}
@@ -77,6 +82,7 @@ type Capabilities struct {
 	WriteFiles bool // fs/write_text_file
 	Terminals  bool // terminal/create and all others of terminals
 
+	Workspaces  bool // _strata/workspace/list, delete and move, with ReadFiles and WriteFiles
 	Permissions bool // session/request_permission, as all clients of ACP; one that knows Strata says so
 }
 
@@ -194,8 +200,41 @@ func (p *FolderParams) Record(check func(dir string) (string, error)) (record hi
 type NewSessionParams struct {
 	FolderParams
 	Meta struct {
-		Strata DeclaringMeta `json:"strata"`
+		Strata struct {
+			DeclaringMeta
+			Workspace string `json:"workspace"` // empty, or client
+		} `json:"strata"`
 	} `json:"_meta"`
+}
+
+func (p *NewSessionParams) validate() error {
+	switch p.Meta.Strata.Workspace {
+	case "", history.WorkspaceClient:
+		return nil
+	}
+	return InvalidParams("params._meta.strata.workspace: must be client")
+}
+
+// Record returns a new session. check is that of FolderParams.Record, for folders on disk; the folder of a client's workspace
+// is only a name.
+func (p *NewSessionParams) Record(check func(dir string) (string, error)) (history.Session, error) {
+	if p.Meta.Strata.Workspace != history.WorkspaceClient {
+		return p.FolderParams.Record(check)
+	}
+	if len(p.Further) > 0 {
+		return history.Session{}, InvalidParams("params.additionalDirectories: a workspace of the client has one folder")
+	}
+	record, err := p.FolderParams.Record(nameOfFolder)
+	record.Config.Workspace = p.Meta.Strata.Workspace
+	return record, err
+}
+
+// nameOfFolder returns the cleaned path of a folder that need not be on disk. The error is that of FolderParams.Record.
+func nameOfFolder(dir string) (string, error) {
+	if !path.IsAbs(dir) || strings.ContainsRune(dir, 0) {
+		return "", errors.New("is not an absolute path")
+	}
+	return path.Clean(dir), nil
 }
 
 // Declaration returns the tools that the client declares, nil if it declares nothing.

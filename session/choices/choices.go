@@ -68,7 +68,11 @@ type Choices struct {
 // New returns the choices of a stored session.
 func New(ctx context.Context, services *Services, record history.Session) *Choices {
 	c := &Choices{services: services, Record: record}
-	c.Use(services.RulesOf(ctx, record.CWD))
+	if record.Config.IsRemote() {
+		c.Use(FolderRules{Rules: *services.Rules}) // the folder is not on this machine
+	} else {
+		c.Use(services.RulesOf(ctx, record.CWD))
+	}
 	return c
 }
 

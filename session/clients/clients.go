@@ -20,6 +20,7 @@ const (
 	WriteFiles
 	Terminals
 	Permissions // it asks the user whether a call may run
+	Workspaces  // it has the files of a session's workspace: WorkspaceHolder, ReadFiles and WriteFiles
 )
 
 // Client is a connection that is subscribed to a session. It is comparable, and safe for concurrent use.
@@ -41,6 +42,7 @@ type Client interface {
 	WriteTextFile(ctx context.Context, w Write, after uint64) error
 
 	TerminalRunner
+	WorkspaceHolder
 
 	// Environment returns the environment that the client has handed over for programs that run on its behalf, in the form
 	// of os.Environ; nil: these programs get the server's own. The caller must not change it.

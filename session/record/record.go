@@ -17,6 +17,7 @@ import (
 	"strata/session/following"
 	"strata/session/mailbox"
 	"strata/session/outlines"
+	"strata/session/remote"
 	"strata/session/workspace"
 )
 
@@ -141,6 +142,9 @@ func (c *Changes) Rename(title string, reply func(following.Info, error)) {
 // SetFolders replaces the session's folder and its further roots. The caller must have checked them.
 func (c *Changes) SetFolders(cwd string, roots []string, reply func(following.Info, error)) {
 	mailbox.Change(c.mailbox, reply, func() (mailbox.Work, error) {
+		if c.workspace.IsRemote() {
+			return nil, fmt.Errorf("%w: a client has the files of the session: its folder is a name and cannot change", mailbox.ErrInvalid)
+		}
 		moves := c.host.Choices().Record.CWD != cwd
 		return func(ctx context.Context) (mailbox.Step, error) {
 			opened := workspace.OpenFolders(ctx, cwd, roots, c.services.Files, c.services.Choices.Allowed)
@@ -167,6 +171,10 @@ func (c *Changes) SetFolders(cwd string, roots []string, reply func(following.In
 // OpenFolders opens the folders of a session that is loaded. It belongs to the mailbox.
 func (c *Changes) OpenFolders() {
 	r := c.host.Choices().Record
+	if r.Config.IsRemote() {
+		c.useFolders(workspace.OpenRemote(remote.New(r.CWD), r.CWD, c.services.Files))
+		return
+	}
 	c.useFolders(workspace.OpenFolders(c.mailbox.UntilShut(), r.CWD, r.Roots, c.services.Files, c.services.Choices.Allowed))
 }
 

@@ -49,6 +49,9 @@ func (in input) folder(ctx context.Context, roots *filecontext.Roots) (string, e
 		return "", err
 	}
 	ref.Allow = ref.Path == workspaceFolder // whatever its name, the session is in it
+	if roots.IsRemote() {
+		return ref.Absolute(), nil // only the client can look at it
+	}
 	return filecontext.Reach(ctx, roots, ref, func(at *filecontext.Reached) (string, error) {
 		info, err := at.Folder.Stat(at.Name)
 		switch {

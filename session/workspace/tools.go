@@ -22,6 +22,9 @@ func (w *Workspace) Tools(shown, lasting tools.Shown, editor Editor, commands Co
 	if w.roots == nil {
 		return nil
 	}
+	if w.IsRemote() {
+		return w.remoteTools(shown, lasting, editor, commands)
+	}
 	texts := newUnsaved(w.roots, w.files.List())
 	view := tools.Workspace{Roots: w.roots, Reader: fileReader{w.roots, texts, editor}, Shown: lasting, Texts: texts.all}
 	if w.outlines != nil && w.outlines.On() {
@@ -35,6 +38,26 @@ func (w *Workspace) Tools(shown, lasting tools.Shown, editor Editor, commands Co
 	return append(all, shell.Tool(shell.Services{
 		Roots: w.roots, Runner: commands.Runner, Editor: editor.running, Environment: commands.Environment, Secrets: commands.Secrets,
 	}))
+}
+
+// remoteTools is Tools for files that a client has. The client returns the texts as its user sees them, saved or not, so that
+// there are no other texts. Calls wait for a client that returns. Commands run in a terminal of a client that has the files.
+func (w *Workspace) remoteTools(shown, lasting tools.Shown, editor Editor, commands Commands) []tools.Tool {
+	held := w.held
+	roots, err := filecontext.NewRemoteRoots(w.roots.Folder(), held.Patient(), w.limits)
+	if err != nil {
+		return nil
+	}
+	view := tools.Workspace{Roots: roots, Reader: tools.Disk{Roots: roots}, Shown: lasting}
+	all := append(tools.Reading(view), changing.Tools(changing.DiskWriter{Roots: roots}, shown)...)
+	if commands.Runner.IsOff() {
+		return all
+	}
+	running := func() (clients.Client, uint64) {
+		_, after := editor.running()
+		return held.Terminal(), after
+	}
+	return append(all, shell.Tool(shell.Services{Roots: roots, Runner: shell.Client, Editor: running}))
 }
 
 // Commands are the settings of the commands in a workspace.
@@ -62,7 +85,11 @@ func (w *Workspace) Guide(today time.Time, commands bool) string {
 	if w.roots == nil {
 		return ""
 	}
-	return tools.Guide(tools.Surroundings{Folder: w.roots.Folder(), Platform: runtime.GOOS, Git: w.IsRepository(), Commands: commands, Date: today})
+	platform := runtime.GOOS
+	if w.IsRemote() {
+		platform = "" // of the client; not known
+	}
+	return tools.Guide(tools.Surroundings{Folder: w.roots.Folder(), Platform: platform, Git: w.IsRepository(), Commands: commands, Date: today})
 }
 
 // fileReader reads files as the editor shows them, else as a client gave them, else from disk.

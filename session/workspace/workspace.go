@@ -13,11 +13,13 @@ import (
 	"strata/filecontext"
 	"strata/history"
 	"strata/internal/clip"
+	"strata/session/clients"
 	"strata/session/events"
 	"strata/session/fit"
 	"strata/session/mailbox"
 	"strata/session/outlines"
 	"strata/session/reads"
+	"strata/session/remote"
 	"strata/tokens"
 )
 
@@ -58,6 +60,9 @@ type Workspace struct {
 	git      bool  // the working folder is a repository
 	cache    *fit.RenderCache
 	dirty    map[string]bool // paths of files whose stored form is behind
+
+	held   *remote.Files      // has the files of a workspace that is not on this machine; nil: they are on disk
+	limits filecontext.Limits // of held
 }
 
 // New returns a workspace without files and folders.
@@ -86,6 +91,9 @@ type Folders struct {
 	guard *filecontext.Guard
 	err   error
 	git   bool // the working folder is a repository
+	held  *remote.Files
+
+	limits filecontext.Limits // of held
 }
 
 // OpenFolders opens a session's working folder and its additional folders. It may take as long as its limits allow for a disk, so it
@@ -103,12 +111,44 @@ func OpenFolders(ctx context.Context, cwd string, more []string, limits filecont
 	return f
 }
 
+// OpenRemote returns the folder of a session whose files a client has. It looks at no disk, and asks no client.
+func OpenRemote(files *remote.Files, cwd string, limits filecontext.Limits) Folders {
+	f := Folders{guard: limits.Guard, held: files, limits: limits}
+	f.roots, f.err = filecontext.NewRemoteRoots(cwd, files, limits)
+	return f
+}
+
+// Join adds a client that has subscribed, which may have the files of the session.
+func (w *Workspace) Join(client clients.Client) {
+	if w.held != nil {
+		w.held.Join(client)
+	}
+}
+
+// Leave removes a client that has unsubscribed, or whose connection has ended.
+func (w *Workspace) Leave(client clients.Client) {
+	if w.held != nil {
+		w.held.Leave(client)
+	}
+}
+
+// IsRemote reports whether a client has the files of the session.
+func (w *Workspace) IsRemote() bool { return w.held != nil }
+
+// DiskRoots returns the session's folders, nil if they cannot be opened, or are not on a disk of this machine.
+func (w *Workspace) DiskRoots() *filecontext.Roots {
+	if w.IsRemote() {
+		return nil
+	}
+	return w.roots
+}
+
 // Use makes folders those of the session. Without them the session goes on without files. services are those of the
 // outlines; nil: there are none.
 func (w *Workspace) Use(f Folders, services *outlines.Services) {
-	w.roots, w.guard, w.rootsErr, w.git = f.roots, f.guard, f.err, f.git
+	w.roots, w.guard, w.rootsErr, w.git, w.held, w.limits = f.roots, f.guard, f.err, f.git, f.held, f.limits
 	folder := ""
-	if f.roots == nil {
+	if f.roots == nil || f.held != nil { // files of clients are not indexed yet
 		services = nil
 	} else {
 		folder = f.roots.Folder()

@@ -112,6 +112,8 @@ export interface RequestHandlers {
   /** Replaces the text of a file. */
   writeTextFile?: RequestHandler<'fs/write_text_file'>;
   terminal?: TerminalHandlers;
+  /** Serves the files of sessions with the workspace `client`, with `readTextFile` and `writeTextFile`. */
+  workspace?: WorkspaceRequestHandlers;
   /** Runs the tools that were declared without `run`. */
   toolCall?: RequestHandler<'_strata/tool/call'>;
 }
@@ -123,6 +125,13 @@ export interface TerminalHandlers {
   waitForExit: RequestHandler<'terminal/wait_for_exit'>;
   kill: RequestHandler<'terminal/kill'>;
   release: RequestHandler<'terminal/release'>;
+}
+
+/** Serve the files of a workspace. `serveWorkspace` returns them. */
+export interface WorkspaceRequestHandlers {
+  list: RequestHandler<'_strata/workspace/list'>;
+  delete: RequestHandler<'_strata/workspace/delete'>;
+  move: RequestHandler<'_strata/workspace/move'>;
 }
 
 /** A tool that the model can call. */

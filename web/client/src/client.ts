@@ -102,7 +102,8 @@ class LinkedClient implements Client, Follower {
   }
 
   async newSession(params: NewSessionParams, { tools }: NewSessionOptions = {}): Promise<SessionHandle> {
-    const { sessionId } = await this.call('session/new', tools ? { ...params, _meta: { strata: { tools: asDeclared(tools) } } } : params);
+    const declared = tools && { ...params, _meta: { strata: { ...params._meta?.strata, tools: asDeclared(tools) } } };
+    const { sessionId } = await this.call('session/new', declared ?? params);
     if (!this.#subscriptions.has(sessionId)) unsubscribe(this.#link, sessionId); // a session is subscribed to by watching it
     if (tools) this.#tools.declare(sessionId, tools);
     return new Handle(sessionId, this.#link, this.#subscriptions, this.#tools, tools);

@@ -3,7 +3,7 @@ import type { ClientCapabilities, ServerRequests } from './protocol.js';
 import type { Handler } from './serving.js';
 
 /** Returns the handlers by the methods that they serve. */
-export function methodsOf({ permission, readTextFile, writeTextFile, terminal, toolCall }: RequestHandlers): [keyof ServerRequests, Handler][] {
+export function methodsOf({ permission, readTextFile, writeTextFile, terminal, workspace, toolCall }: RequestHandlers): [keyof ServerRequests, Handler][] {
   const methods: [keyof ServerRequests, Handler | undefined][] = [
     ['session/request_permission', permission],
     ['fs/read_text_file', readTextFile],
@@ -13,6 +13,9 @@ export function methodsOf({ permission, readTextFile, writeTextFile, terminal, t
     ['terminal/wait_for_exit', terminal?.waitForExit],
     ['terminal/kill', terminal?.kill],
     ['terminal/release', terminal?.release],
+    ['_strata/workspace/list', workspace?.list],
+    ['_strata/workspace/delete', workspace?.delete],
+    ['_strata/workspace/move', workspace?.move],
     ['_strata/tool/call', toolCall],
   ];
   return methods.filter((entry): entry is [keyof ServerRequests, Handler] => entry[1] !== undefined);
@@ -23,12 +26,12 @@ const DEFAULTS: ClientCapabilities = { session: { notices: {}, compaction: {} } 
 
 /** Returns the capabilities sent with `initialize`: those given, and those of the handlers. */
 export function capabilitiesOf({ clientCapabilities: given = DEFAULTS, handlers = {} }: ConnectOptions): ClientCapabilities {
-  const { readTextFile, writeTextFile, terminal, permission } = handlers;
+  const { readTextFile, writeTextFile, terminal, workspace, permission } = handlers;
   const fs = { ...(readTextFile ? { readTextFile: true } : {}), ...(writeTextFile ? { writeTextFile: true } : {}), ...given.fs };
   return {
     ...(terminal ? { terminal: true } : {}),
     ...given,
     ...(Object.keys(fs).length > 0 ? { fs } : {}),
-    _meta: { ...given._meta, strata: { permission: permission !== undefined, ...given._meta?.strata } },
+    _meta: { ...given._meta, strata: { permission: permission !== undefined, ...(workspace ? { workspace: true } : {}), ...given._meta?.strata } },
   };
 }

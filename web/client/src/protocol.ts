@@ -109,8 +109,11 @@ export interface ClientCapabilities {
   /** The requests of the server that the client serves, see {@link ServerRequests}. */
   fs?: { readTextFile?: boolean; writeTextFile?: boolean };
   terminal?: boolean;
-  /** `permission`: the client serves `session/request_permission`. */
-  _meta?: { strata?: { permission?: boolean } };
+  /**
+   * `permission`: the client serves `session/request_permission`. `workspace`: it has the files of sessions with the workspace
+   * `client`, and serves `_strata/workspace/list`, `delete` and `move` beside the requests of `fs`.
+   */
+  _meta?: { strata?: { permission?: boolean; workspace?: boolean } };
   [other: string]: unknown;
 }
 
@@ -1456,6 +1459,8 @@ export interface NewSessionParams extends Folders {
   _meta?: {
     strata?: {
       tools?: DeclaredTool[];
+      /** `client`: the files are those of clients with the capability `workspace`; `cwd` only names them. */
+      workspace?: 'client';
     };
   };
 }
@@ -1796,6 +1801,18 @@ export interface ExitStatus {
   signal?: string | null;
 }
 
+/** A file in a list of a client's workspace. */
+export interface ListedFile {
+  /** Relative to the folder, with slashes. */
+  path: string;
+  /** In bytes. */
+  size?: number;
+  /** Unix time in milliseconds. */
+  modified?: number;
+  /** Changes with each change of the text, saved or not, and never returns. */
+  version?: string;
+}
+
 /** The requests of the server to a client. */
 export interface ServerRequests {
   /** Returns a file, with unsaved changes. The client must have the capability `fs.readTextFile`. */
@@ -1816,6 +1833,50 @@ export interface ServerRequests {
       /** Absolute. */
       path: string;
       content: string;
+    };
+    result: { [member: string]: unknown } | null;
+  };
+  /**
+   * Returns a page of the files of a client's workspace. The client must have the capability `_meta.strata.workspace` for this
+   * and the next two methods.
+   */
+  '_strata/workspace/list': {
+    params: OfSession & {
+      /** The folder of the session. */
+      folder: string;
+      /** The version of the list that the server has; only with the first page. */
+      since?: string;
+      /** `nextCursor` of the page before. */
+      cursor?: string;
+      /** Maximum number of files. */
+      limit: number;
+    };
+    result:
+      | { unchanged: true }
+      | {
+          files: ListedFile[];
+          nextCursor?: string;
+          /** Changes with each file that is added, removed or changed. */
+          version?: string;
+          /** The workspace has files that are not in the list. */
+          incomplete?: boolean;
+        };
+  };
+  /** Deletes a file. */
+  '_strata/workspace/delete': {
+    params: OfSession & {
+      /** Absolute. */
+      path: string;
+    };
+    result: { [member: string]: unknown } | null;
+  };
+  /** Moves a file to a path without a file. */
+  '_strata/workspace/move': {
+    params: OfSession & {
+      /** Absolute. */
+      path: string;
+      /** Absolute. */
+      newPath: string;
     };
     result: { [member: string]: unknown } | null;
   };

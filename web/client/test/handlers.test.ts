@@ -191,11 +191,13 @@ test('each method has its handler', async () => {
   const handlers: Required<RequestHandlers> = {
     permission: echo('permission'), readTextFile: echo('readTextFile'), writeTextFile: echo('writeTextFile'), toolCall: echo('toolCall'),
     terminal: { create: echo('create'), output: echo('output'), waitForExit: echo('waitForExit'), kill: echo('kill'), release: echo('release') },
+    workspace: { list: echo('list'), delete: echo('delete'), move: echo('move') },
   };
   const client = await server.connect({ handlers });
   const names = {
     'session/request_permission': 'permission', 'fs/read_text_file': 'readTextFile', 'fs/write_text_file': 'writeTextFile', '_strata/tool/call': 'toolCall',
     'terminal/create': 'create', 'terminal/output': 'output', 'terminal/wait_for_exit': 'waitForExit', 'terminal/kill': 'kill', 'terminal/release': 'release',
+    '_strata/workspace/list': 'list', '_strata/workspace/delete': 'delete', '_strata/workspace/move': 'move',
   };
   for (const [method, name] of Object.entries(names)) {
     const [response] = await ask(server, method, method, { terminalId: name });

@@ -1,0 +1,131 @@
+package remote
+
+import (
+	"context"
+	"io/fs"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"strata/filecontext/source"
+	"strata/session/clients"
+)
+
+// The bounds of a list.
+const (
+	maxFiles   = 20_000
+	maxBytes   = 8 << 20 // of all paths and versions
+	maxPages   = 1_000
+	pageFiles  = 1_000
+	maxPath    = 4096
+	maxVersion = 256 // bytes; a longer version is none
+)
+
+// list is a list of files with the client that has sent it.
+type list struct {
+	of      clients.Client
+	version string
+	files   *source.List
+}
+
+// List implements source.Files. Each call asks the client whether its list has changed; concurrent calls share neither
+// the request nor the response, because a file may have changed between them.
+func (f *Files) List(ctx context.Context) (*source.List, error) {
+	var last *list
+	select {
+	case last = <-f.listing:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	now, err := f.listAgain(ctx, last)
+	if err != nil {
+		f.listing <- last
+		return nil, err
+	}
+	f.known.Store(now.files)
+	f.listing <- now
+	return now.files, nil
+}
+
+// Known implements source.Files.
+func (f *Files) Known() *source.List { return f.known.Load() }
+
+// listAgain returns the present list. last is the newest known one, nil for none.
+func (f *Files) listAgain(ctx context.Context, last *list) (*list, error) {
+	return ask(ctx, f, ".", func(c clients.Client) (*list, error) {
+		since := ""
+		if last != nil && last.of == c {
+			since = last.version
+		}
+		b := builder{files: map[string]source.File{}, room: maxBytes}
+		request := clients.List{Folder: f.folder, Since: since, Limit: pageFiles}
+		for range maxPages {
+			page, err := c.ListWorkspace(ctx, request, 0)
+			if err != nil {
+				return nil, err
+			}
+			if page.Unchanged && since != "" && request.Cursor == "" {
+				return last, nil
+			}
+			if request.Cursor == "" {
+				b.version = page.Version
+			}
+			b.add(&page)
+			if page.Next == "" || b.full {
+				return b.list(c), nil
+			}
+			request.Since, request.Cursor = "", page.Next
+		}
+		b.out.Cut = true
+		return b.list(c), nil
+	})
+}
+
+// builder makes a list of pages.
+type builder struct {
+	files   map[string]source.File
+	version string // of the list when the first page was sent
+	room    int    // bytes of paths and versions that can be added
+	full    bool
+	out     source.List
+}
+
+// add adds the files of a page. It counts those whose paths are not valid, and ends the list at its bounds.
+func (b *builder) add(page *clients.ListPage) {
+	b.out.Cut = b.out.Cut || page.Cut
+	for i := range page.Files {
+		file := &page.Files[i]
+		if !isName(file.Path) {
+			b.out.Nameless++
+			continue
+		}
+		version := file.Version
+		if len(version) > maxVersion {
+			version = ""
+		}
+		size := len(file.Path) + len(version)
+		if len(b.files) >= maxFiles || size > b.room {
+			b.full, b.out.Cut = true, true
+			return
+		}
+		b.room -= size
+		b.files[file.Path] = source.File{Path: file.Path, Size: max(file.Size, 0), Modified: max(file.Modified, 0), Version: version}
+	}
+}
+
+// list returns the list of the pages so far.
+func (b *builder) list(of clients.Client) *list {
+	if len(b.version) > maxVersion {
+		b.version = ""
+	}
+	for _, file := range b.files {
+		b.out.Files = append(b.out.Files, file)
+	}
+	slices.SortFunc(b.out.Files, func(a, b source.File) int { return strings.Compare(a.Path, b.Path) })
+	return &list{of: of, version: b.version, files: &b.out}
+}
+
+// isName reports whether a path is one below the folder: relative, with slashes, without steps like ".." and without NUL.
+func isName(name string) bool {
+	return name != "." && len(name) <= maxPath && fs.ValidPath(name) && utf8.ValidString(name) && !strings.ContainsRune(name, 0)
+}

@@ -1,0 +1,212 @@
+// Package remote has the files of a workspace that a client of the session holds: a browser, or an editor elsewhere. It sends
+// the requests for them to the client, and keeps the list of the files.
+//
+// It must never look at the disk of this machine, and never use a value of a client without a bound.
+package remote
+
+import (
+	"context"
+	"errors"
+	"path"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"strata/filecontext"
+	"strata/filecontext/source"
+	"strata/internal/clip"
+	"strata/session/clients"
+)
+
+// returnTime is how long a call of a tool waits for a client that has the files: a page that is loaded again, or a connection
+// that broke.
+const returnTime = 20 * time.Second
+
+// Files are the files of one session. It is a source.Files, and safe for concurrent use.
+type Files struct {
+	*session
+	patience time.Duration // how long a request waits for a client
+}
+
+// session is the part that all Files of a session share. Its lock is a leaf: no request is sent while it is held.
+type session struct {
+	folder string // names the files, absolute
+
+	mu      sync.Mutex
+	holders []clients.Client // that have the files, the newest first
+	joined  chan struct{}    // closed when a client joins, and replaced
+
+	listing chan *list // the newest list; empty while a goroutine asks for it
+	known   atomic.Pointer[source.List]
+}
+
+var _ source.Files = (*Files)(nil)
+
+// New returns the files of a session without clients. folder is an absolute path with slashes that names them. Without a client
+// that has the files, their requests fail immediately.
+func New(folder string) *Files {
+	f := &Files{session: &session{folder: path.Clean(folder), joined: make(chan struct{}), listing: make(chan *list, 1)}}
+	f.listing <- nil
+	return f
+}
+
+// Patient returns the same files for calls of tools, which wait for a client to return.
+func (f *Files) Patient() *Files { return &Files{f.session, returnTime} }
+
+// Join adds a client that has subscribed. It has no effect on one that holds no workspaces. The newest client is asked.
+func (f *Files) Join(client clients.Client) {
+	if !client.Can(clients.Workspaces) {
+		return
+	}
+	f.Leave(client)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.holders = slices.Insert(f.holders, 0, client)
+	close(f.joined)
+	f.joined = make(chan struct{})
+}
+
+// Leave removes a client that has unsubscribed, or whose connection has ended.
+func (f *Files) Leave(client clients.Client) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.holders = slices.DeleteFunc(f.holders, func(other clients.Client) bool { return other == client })
+}
+
+// holder returns the client to ask, nil for none. It waits as long as the patience says, or until ctx ends.
+func (f *Files) holder(ctx context.Context) clients.Client {
+	ctx, cancel := context.WithTimeout(ctx, f.patience)
+	defer cancel()
+	for {
+		f.mu.Lock()
+		holders, joined := f.holders, f.joined
+		f.mu.Unlock()
+		if len(holders) > 0 {
+			return holders[0]
+		}
+		select {
+		case <-joined:
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// Terminal returns the client that runs commands where the files are, nil for none.
+func (f *Files) Terminal() clients.Client {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, client := range f.holders {
+		if client.Can(clients.Terminals) {
+			return client
+		}
+	}
+	return nil
+}
+
+// ask sends a request to the client that has the files, and to the next one if its connection has ended. name is the path for
+// errors.
+func ask[T any](ctx context.Context, f *Files, name string, request func(clients.Client) (T, error)) (T, error) {
+	for client := f.holder(ctx); client != nil; client = f.holder(ctx) {
+		result, err := request(client)
+		if err == nil {
+			return result, nil
+		}
+		if ctx.Err() != nil {
+			return result, ctx.Err()
+		}
+		if !errors.Is(err, clients.ErrGone) {
+			return result, refused(name, err)
+		}
+		f.Leave(client)
+	}
+	var none T
+	if ctx.Err() != nil {
+		return none, ctx.Err()
+	}
+	return none, &filecontext.RefusedError{Path: name, Reason: filecontext.ReasonAway}
+}
+
+// notFound is the code of ACP's error for a resource that does not exist.
+const notFound = -32002
+
+// maxMessage is the maximum length of a client's message in an error, in characters.
+const maxMessage = 200
+
+// refused returns the error for a path that a client refuses, or for a client that does not respond.
+func refused(name string, err error) error {
+	refusal, ok := errors.AsType[*clients.Refused](err)
+	switch {
+	case !ok:
+		return &filecontext.RefusedError{Path: name, Reason: filecontext.ReasonAway, Detail: known(err)}
+	case refusal.Code == notFound:
+		return &filecontext.RefusedError{Path: name, Reason: filecontext.ReasonMissing}
+	}
+	return &filecontext.RefusedError{
+		Path: name, Reason: filecontext.ReasonUnreadable, Detail: filecontext.Printable(clip.Line(refusal.Message, maxMessage)),
+	}
+}
+
+// known returns the error of a request without what a client has sent.
+func known(err error) string {
+	for _, one := range []error{clients.ErrLate, clients.ErrBusy, clients.ErrInvalid} {
+		if errors.Is(err, one) {
+			return one.Error()
+		}
+	}
+	return "the request failed"
+}
+
+// absolute returns the path of a file as clients know it.
+func (f *Files) absolute(name string) string { return path.Join(f.folder, name) }
+
+// Read implements source.Files.
+func (f *Files) Read(ctx context.Context, name string, limit int64) (string, error) {
+	text, err := ask(ctx, f, name, func(c clients.Client) (string, error) {
+		return c.ReadTextFile(ctx, clients.Read{Path: f.absolute(name)}, 0)
+	})
+	if err == nil && int64(len(text)) > limit {
+		return "", &filecontext.RefusedError{Path: name, Reason: filecontext.ReasonTooLarge}
+	}
+	return text, err
+}
+
+// Write implements source.Files.
+func (f *Files) Write(ctx context.Context, name, text string) error {
+	return f.change(ctx, name, func(c clients.Client) error {
+		return c.WriteTextFile(ctx, clients.Write{Path: f.absolute(name), Content: text}, 0)
+	})
+}
+
+// Delete implements source.Files.
+func (f *Files) Delete(ctx context.Context, name string) error {
+	return f.change(ctx, name, func(c clients.Client) error { return c.DeleteFile(ctx, f.absolute(name), 0) })
+}
+
+// Move implements source.Files.
+func (f *Files) Move(ctx context.Context, from, to string) error {
+	return f.change(ctx, from, func(c clients.Client) error { return c.MoveFile(ctx, f.absolute(from), f.absolute(to), 0) })
+}
+
+// change sends a request that changes files, to one client only: a client whose connection has ended may have made the change.
+func (f *Files) change(ctx context.Context, name string, request func(clients.Client) error) error {
+	client := f.holder(ctx)
+	switch {
+	case client == nil && ctx.Err() != nil:
+		return ctx.Err()
+	case client == nil:
+		return &filecontext.RefusedError{Path: name, Reason: filecontext.ReasonAway}
+	}
+	switch err := request(client); {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case errors.Is(err, clients.ErrGone):
+		f.Leave(client)
+		return &filecontext.RefusedError{Path: name, Reason: filecontext.ReasonAway}
+	default:
+		return refused(name, err)
+	}
+}

@@ -1,0 +1,207 @@
+package remote
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"strata/filecontext"
+	"strata/session/clients"
+)
+
+// client holds a workspace, with the functions that serve its requests.
+type client struct {
+	clients.Client
+	list  func(clients.List) (clients.ListPage, error)
+	read  func(path string) (string, error)
+	write func(path string) error
+	asked []string
+}
+
+func (c *client) Can(capability clients.Capability) bool {
+	return capability == clients.Workspaces
+}
+
+func (c *client) ListWorkspace(_ context.Context, l clients.List, _ uint64) (clients.ListPage, error) {
+	c.asked = append(c.asked, "list "+l.Cursor)
+	return c.list(l)
+}
+
+func (c *client) ReadTextFile(_ context.Context, r clients.Read, _ uint64) (string, error) {
+	c.asked = append(c.asked, "read "+r.Path)
+	return c.read(r.Path)
+}
+
+func (c *client) WriteTextFile(_ context.Context, w clients.Write, _ uint64) error {
+	c.asked = append(c.asked, "write "+w.Path)
+	return c.write(w.Path)
+}
+
+// with returns the files of a session with clients, the last of which is asked first.
+func with(all ...*client) *Files {
+	f := New("/project")
+	for _, c := range all {
+		f.Join(c)
+	}
+	return f
+}
+
+func paged(paths ...string) func(clients.List) (clients.ListPage, error) {
+	return func(clients.List) (clients.ListPage, error) {
+		var page clients.ListPage
+		for _, path := range paths {
+			page.Files = append(page.Files, clients.ListedFile{Path: path})
+		}
+		return page, nil
+	}
+}
+
+func TestListTakesOnlyPathsBelowTheFolder(t *testing.T) {
+	bad := []string{"", ".", "..", "../a", "/etc/passwd", "a/../b", "a//b", "a/", "./a", "a\x00b", "a\xffb", strings.Repeat("a", maxPath+1)}
+	f := with(&client{list: paged(append(bad, "b/c.go", "a.go", "a.go")...)})
+	list, err := f.List(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var paths []string
+	for _, file := range list.Files {
+		paths = append(paths, file.Path)
+	}
+	if !slices.Equal(paths, []string{"a.go", "b/c.go"}) || list.Nameless != len(bad) {
+		t.Errorf("got %q, and %d without a name", paths, list.Nameless)
+	}
+}
+
+// A client that always has a next page, with the same cursor or others, does not keep the list from ending.
+func TestListEndsAtItsBounds(t *testing.T) {
+	for name, page := range map[string]func(n int) clients.ListPage{
+		"empty pages": func(int) clients.ListPage { return clients.ListPage{Next: "again"} },
+		"many files": func(n int) clients.ListPage {
+			page := clients.ListPage{Next: fmt.Sprint(n)}
+			for i := range pageFiles {
+				page.Files = append(page.Files, clients.ListedFile{Path: fmt.Sprintf("%d/%d", n, i)})
+			}
+			return page
+		},
+		"long paths": func(n int) clients.ListPage {
+			return clients.ListPage{Next: "more", Files: []clients.ListedFile{{Path: strings.Repeat("a", maxPath-8) + fmt.Sprint(n)}}}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := 0
+			f := with(&client{list: func(clients.List) (clients.ListPage, error) { n++; return page(n), nil }})
+			list, err := f.List(t.Context())
+			if err != nil || !list.Cut || len(list.Files) > maxFiles || n > maxPages {
+				t.Errorf("%d pages, %d files, cut: %v, error %v", n, len(list.Files), list.Cut, err)
+			}
+		})
+	}
+}
+
+func TestAnUnchangedListIsNotSentAgain(t *testing.T) {
+	c := &client{list: func(l clients.List) (clients.ListPage, error) {
+		if l.Since == "7" {
+			return clients.ListPage{Unchanged: true}, nil
+		}
+		return clients.ListPage{Version: "7", Files: []clients.ListedFile{{Path: "a"}}}, nil
+	}}
+	f := with(c)
+	for range 2 {
+		list, err := f.List(t.Context())
+		if err != nil || len(list.Files) != 1 {
+			t.Fatalf("%v, %v", list, err)
+		}
+	}
+	f.Join(&client{list: paged("b")})
+	if list, err := f.List(t.Context()); err != nil || list.Files[0].Path != "b" {
+		t.Errorf("another client's list is %v, %v", list, err)
+	}
+}
+
+// A client that says "unchanged" of a list that it has never sent has an empty one.
+func TestUnchangedWithoutAList(t *testing.T) {
+	f := with(&client{list: func(clients.List) (clients.ListPage, error) { return clients.ListPage{Unchanged: true}, nil }})
+	if list, err := f.List(t.Context()); err != nil || list == nil || len(list.Files) != 0 {
+		t.Errorf("%v, %v", list, err)
+	}
+}
+
+func TestErrorsOfAClient(t *testing.T) {
+	for name, test := range map[string]struct {
+		err  error
+		want filecontext.Reason
+	}{
+		"missing":  {&clients.Refused{Code: -32002, Message: "no"}, filecontext.ReasonMissing},
+		"refused":  {&clients.Refused{Code: -32603, Message: "no"}, filecontext.ReasonUnreadable},
+		"late":     {clients.ErrLate, filecontext.ReasonAway},
+		"gone":     {clients.ErrGone, filecontext.ReasonAway},
+		"too long": {nil, filecontext.ReasonTooLarge},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := with(&client{read: func(string) (string, error) { return "too long", test.err }})
+			if _, err := f.Read(t.Context(), "a", 3); filecontext.ReasonOf(err) != test.want {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+}
+
+// Another client that has the files takes the place of one that is gone, but does not repeat a change.
+func TestAnotherClientTakesOver(t *testing.T) {
+	gone := func(string) error { return clients.ErrGone }
+	first := &client{read: func(string) (string, error) { return "text", nil }, write: func(string) error { return nil }}
+	second := &client{read: func(string) (string, error) { return "", clients.ErrGone }, write: gone}
+	f := with(first, second)
+	if text, err := f.Read(t.Context(), "a", 10); err != nil || text != "text" {
+		t.Errorf("read %q, %v", text, err)
+	}
+	third := &client{write: gone}
+	f.Join(third)
+	if err := f.Write(t.Context(), "a", "b"); filecontext.ReasonOf(err) != filecontext.ReasonAway {
+		t.Errorf("write: %v", err)
+	}
+	if slices.Contains(first.asked, "write /project/a") {
+		t.Error("the change was repeated")
+	}
+	if err := f.Write(t.Context(), "a", "b"); err != nil {
+		t.Errorf("the next write: %v", err)
+	}
+}
+
+// A call of a tool waits for a client that returns; other requests do not.
+func TestPatientFilesWaitForAClient(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := New("/project")
+		if _, err := f.Read(t.Context(), "a", 10); filecontext.ReasonOf(err) != filecontext.ReasonAway {
+			t.Errorf("without patience: %v", err)
+		}
+		read := make(chan error)
+		go func() {
+			_, err := f.Patient().Read(t.Context(), "a", 10)
+			read <- err
+		}()
+		synctest.Wait()
+		f.Join(&client{read: func(string) (string, error) { return "text", nil }})
+		if err := <-read; err != nil {
+			t.Errorf("after the return: %v", err)
+		}
+	})
+}
+
+func TestPatienceEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := New("/project").Patient()
+		if _, err := f.List(t.Context()); filecontext.ReasonOf(err) != filecontext.ReasonAway {
+			t.Errorf("got %v", err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := f.Delete(ctx, "a"); !errors.Is(err, context.Canceled) {
+			t.Errorf("cancelled: %v", err)
+		}
+	})
+}

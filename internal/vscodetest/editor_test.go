@@ -121,7 +121,27 @@ func (e *editor) start(t *testing.T) {
 	t.Helper()
 	e.Page = hudtest.OpenAddress(t, e.site.Origin()+"/")
 	e.AllowAll() // the console of the editor has messages of its own
+	e.waitWorkbench()
+}
+
+// waitWorkbench waits until the window is drawn, and the extension has started and is not connected.
+func (e *editor) waitWorkbench() {
+	e.WaitText(".statusbar-item", "Strata")
 	e.Wait(`document.querySelector(".activitybar .action-label[aria-label='Strata']")`)
+}
+
+// connect stores the token of the server, which this editor keeps until its window is loaded again.
+func (e *editor) connect() {
+	e.command("Strata: Set Token")
+	e.enter("Token of the Strata server", e.server.Token)
+	e.Wait(`document.querySelector(".statusbar .codicon-layers")`)
+}
+
+// newSession connects, creates a session and returns its chat.
+func (e *editor) newSession() chat {
+	e.connect()
+	e.command("Strata: New Session")
+	return e.chat("#prompt")
 }
 
 // command runs a command of the palette by its title.
@@ -185,11 +205,7 @@ func TestConnectPromptAndEdit(t *testing.T) {
 		t.Fatal(err)
 	}
 	e.start(t)
-	e.command("Strata: Set Token")
-	e.enter("Token of the Strata server", e.server.Token)
-	e.command("Strata: New Session")
-
-	c := e.chat("#prompt")
+	c := e.newSession()
 	e.openFile("greeting.txt")
 	c.prompt(strings.Join([]string{
 		"say I read the file.", `call read_file {"path": "greeting.txt"}`, "---",
@@ -210,6 +226,35 @@ func TestConnectPromptAndEdit(t *testing.T) {
 	e.Type("z", chromedp.KeyModifiers(chromedp.ModifierCtrl))
 	e.waitLines("hello", "world")
 	e.Wait(`document.querySelector(".tab.active.dirty")`)
+}
+
+func TestWindowIsReloadedInMidTurn(t *testing.T) {
+	e := open(t)
+	e.start(t)
+	c := e.newSession()
+	c.prompt("say Before.\ncall write_file {\"path\": \"new.txt\", \"content\": \"new\\n\"}\n---\nsay After.")
+	c.waitText(".question", "new.txt")
+	e.Run(chromedp.Reload())
+	e.waitWorkbench()
+	e.connect()
+	c = e.chat("#prompt")
+	c.waitText(".question", "new.txt") // the server asks again
+	c.waitText(".transcript", "Before.")
+	c.click(".question button.primary")
+	c.Wait(`!document.querySelector("button[aria-label='Stop reply']")`)
+	if content := read(t, filepath.Join(e.site.disk, "new.txt")); content != "new\n" {
+		t.Errorf("the new file contains %q", content)
+	}
+}
+
+func TestWrongToken(t *testing.T) {
+	e := open(t)
+	e.start(t)
+	e.command("Strata: Set Token")
+	e.enter("Token of the Strata server", strings.Repeat("x", 43))
+	e.Click(".activitybar .action-label[aria-label='Strata']")
+	e.WaitText(".welcome-view", "The server refused the connection")
+	e.newSession() // with the token of the server
 }
 
 func read(t *testing.T, name string) string {

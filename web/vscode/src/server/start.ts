@@ -1,4 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
+import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import type { Endpoint } from '@strata/client';
 import { findServer, ServerNotFound } from '@strata/client/node';
 import { NotInstalled } from '../platform.js';
@@ -39,16 +42,23 @@ function started(): Error {
   return new Error('the server is starting');
 }
 
+/** The output of the server is a file: a write to a pipe without a reader would end the server after this window. */
 function start(): { child: ChildProcess; failure?: Error } {
   const program = settings.path;
-  const child = spawn(program, ['serve', '--exit-idle', EXIT_IDLE], { detached: true, stdio: ['ignore', 'ignore', 'pipe'], windowsHide: true });
+  const folder = mkdtempSync(path.join(tmpdir(), 'strata-start-'));
+  const log = path.join(folder, 'log');
+  const output = openSync(log, 'w', 0o600);
+  const child = spawn(program, ['serve', '--exit-idle', EXIT_IDLE], { detached: true, stdio: ['ignore', output, output], windowsHide: true });
+  closeSync(output);
   const server: { child: ChildProcess; failure?: Error } = { child };
-  let output = '';
-  child.stderr?.setEncoding('utf8').on('data', (text: string) => (output = (output + text).slice(-MAX_OUTPUT)));
   child.on('error', (error: NodeJS.ErrnoException) => {
     server.failure = error.code === 'ENOENT' ? new NotInstalled(`${program} was not found`) : error;
+    rmSync(folder, { recursive: true, force: true });
   });
-  child.on('exit', (code) => (server.failure ??= new Error(`${program} serve ended with code ${code}: ${output.trim()}`)));
+  child.on('exit', (code) => {
+    server.failure ??= new Error(`${program} serve ended with code ${code}: ${readFileSync(log, 'utf8').slice(-MAX_OUTPUT).trim()}`);
+    rmSync(folder, { recursive: true, force: true });
+  });
   child.unref();
   return server;
 }

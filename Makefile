@@ -13,7 +13,7 @@ STARTS_BINARY = $(shell $(GO) list -f '{{with .TestImports}}$(BINARY_USERS){{end
 RACE_PACKAGES = $(filter-out $(STARTS_BINARY),$(shell $(GO) list ./...))
 
 .DEFAULT_GOAL := help
-.PHONY: help run build client hud screenshots test test-binary soak check format vet lint race-check race bench bench-packages bench-cache bench-fidelity models outlines fuzz clean
+.PHONY: help run build client hud vsix screenshots test test-binary soak check format vet lint race-check race bench bench-packages bench-cache bench-fidelity models outlines fuzz clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -36,6 +36,16 @@ hud: ## build the HUD, the server's web page, from web/hud and web/client
 		--target=chrome115,firefox115,safari17 --charset=utf8 --legal-comments=eof --log-level=warning \
 		--chunk-names=hud-[name]-[hash] --outdir=web/assets
 	$(GO) test ./web -run BuildOfTheHUD -count=1 -args -update
+
+vsix: ## build bin/strata.vsix, the extension for VS Code, from web/vscode, web/hud and web/client
+	.ci/install-tools node npm
+	cd web/hud && npm ci --ignore-scripts --no-audit --no-fund
+	cd web/vscode && npm ci --ignore-scripts --no-audit --no-fund && npm run --silent check
+	rm -rf web/vscode/dist
+	GO=$(GO) web/vscode/build
+	mkdir -p bin
+	cp LICENSE web/vscode/
+	cd web/vscode && npx vsce package --no-dependencies --allow-missing-repository --out ../../bin/strata.vsix
 
 screenshots: ## write the screenshots of the HUD to docs/images
 	.ci/install-tools chromium
@@ -120,4 +130,4 @@ fuzz: ## run each fuzz test briefly (FUZZTIME=5s)
 	.ci/fuzz $(FUZZTIME)
 
 clean: ## remove build results
-	rm -rf bin web/client/dist
+	rm -rf bin web/client/dist web/vscode/dist

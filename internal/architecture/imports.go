@@ -116,6 +116,7 @@ var testOnly = []string{
 	"internal/stuckfs",
 	"internal/testclient",
 	"internal/upstream",
+	"internal/vscodetest",
 }
 
 var helperImports = []string{"history"}

@@ -3,8 +3,11 @@ import type { Reply, Request } from "./worker.ts";
 /** Runs divide a text: pairs of a length and the index of a kind. */
 export type Runs = readonly number[];
 
-/** The address of the worker, which `make hud` builds beside the page. */
-const WORKER = "/assets/hud-code.js";
+/** Starts the worker, which `make hud` builds beside the page. */
+let start = (): Worker => new Worker("/assets/hud-code.js", { type: "module" });
+
+/** useWorker sets how the worker is started, for a page with another place for it. */
+export const useWorker = (other: () => Worker): void => void (start = other);
 
 /** Time after which a text stays plain, in milliseconds, and the number of such texts after which all stay plain. */
 const MAX_MS = 4000;
@@ -75,7 +78,7 @@ function next(): void {
 
 function started(): Worker {
   if (worker) return worker;
-  worker = new Worker(WORKER, { type: "module" });
+  worker = start();
   worker.onmessage = (event: MessageEvent<Reply>) => {
     if (event.data.id === busy?.id) finished(event.data.runs ?? NONE);
   };

@@ -64,7 +64,7 @@ export function ways(program: string): Way[] {
                                  :context-buffer buffer)))))`,
     },
     {
-      id: "vscode", name: "VS Code", where: "settings.json", note: "For the extension ACP Client (`formulahendry.acp-client`). Strata has no extension of its own.",
+      id: "vscode", name: "VS Code", where: "settings.json", note: "For the extension ACP Client (`formulahendry.acp-client`). `make vsix` builds Strata’s own extension.",
       code: `{\n  "acp.agents": {\n    "Strata": {"command": ${command}, "args": ["stdio"], "env": {}}\n  }\n}`,
     },
     {

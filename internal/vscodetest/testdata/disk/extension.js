@@ -1,0 +1,30 @@
+// The scheme disk: a folder that the server of the test serves below /disk/.
+const vscode = require('vscode');
+
+exports.activate = ({ extensionUri, subscriptions }) => {
+  const changed = new vscode.EventEmitter();
+  const addressOf = (uri) => `http://${extensionUri.authority}/disk${uri.path.split('/').map(encodeURIComponent).join('/')}`;
+  const get = async (uri, query = '') => {
+    const response = await fetch(addressOf(uri) + query);
+    if (!response.ok) throw vscode.FileSystemError.FileNotFound(uri);
+    return response;
+  };
+  const provider = {
+    onDidChangeFile: changed.event,
+    watch: () => ({ dispose() {} }),
+    stat: async (uri) => (await get(uri, '?stat')).json(),
+    readDirectory: async (uri) => (await get(uri, '?list')).json(),
+    readFile: async (uri) => new Uint8Array(await (await get(uri)).arrayBuffer()),
+    writeFile: async (uri, body) => {
+      await fetch(addressOf(uri), { method: 'PUT', body });
+      changed.fire([{ type: vscode.FileChangeType.Changed, uri }]);
+    },
+    delete: async (uri) => {
+      await fetch(addressOf(uri), { method: 'DELETE' });
+      changed.fire([{ type: vscode.FileChangeType.Deleted, uri }]);
+    },
+    rename: () => { throw vscode.FileSystemError.NoPermissions(); },
+    createDirectory: () => { throw vscode.FileSystemError.NoPermissions(); },
+  };
+  subscriptions.push(vscode.workspace.registerFileSystemProvider('disk', provider));
+};

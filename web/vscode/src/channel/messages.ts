@@ -1,0 +1,54 @@
+import type { ConnectionState, InitializeResult, Methods, PromptResult, CommandResult, ServerRequests } from '@strata/client';
+
+/** An error in a message. Classes are lost between the extension host and a view; the name brings them back. */
+export interface SentError {
+  name: string;
+  message: string;
+  code?: number;
+  data?: unknown;
+}
+
+/** The streams that a view can open. */
+export type Source = { kind: 'watch'; sessionId: string; commands: boolean } | { kind: 'serverEvents' };
+
+/** A message from a view to the extension host. Ids are chosen by the view and count from 1. */
+export type FromView =
+  /** The view has loaded and listens. */
+  | { type: 'ready' }
+  | { type: 'call'; id: number; method: keyof Methods; params: unknown }
+  /** Ends a call, or a stream. */
+  | { type: 'abort'; id: number }
+  | { type: 'open'; id: number; source: Source }
+  /** The view has taken the last items of a stream, and wants more. */
+  | { type: 'more'; id: number }
+  | { type: 'prompt'; id: number; sessionId: string; content: unknown; promptId: string; meta?: unknown }
+  | { type: 'cancel'; sessionId: string }
+  | { type: 'retryNow' }
+  | { type: 'answer'; question: number; result: ServerRequests['session/request_permission']['result'] }
+  | { type: 'do'; action: Action };
+
+/** Something that only the editor can do for a view. */
+export type Action =
+  /** Shows an address of the HUD, a fragment such as `#/session/ID`. */
+  | { kind: 'hud'; address: string }
+  | { kind: 'openFile'; path: string; line?: number }
+  | { kind: 'insert'; text: string }
+  | { kind: 'newSession' }
+  | { kind: 'reconnect' };
+
+/** A message from the extension host to a view. */
+export type ToView =
+  | { type: 'connection'; state: ConnectionState; agent?: InitializeResult }
+  | { type: 'result'; id: number; result: unknown }
+  | { type: 'error'; id: number; error: SentError }
+  | { type: 'items'; id: number; items: unknown[] }
+  /** A stream has ended, with an error or without. */
+  | { type: 'end'; id: number; error?: SentError }
+  /** The result of a prompt, and its text if it was a command. */
+  | { type: 'prompted'; id: number; result: PromptResult | CommandResult; text: string }
+  | { type: 'ask'; question: number; params: ServerRequests['session/request_permission']['params'] }
+  /** The server no longer waits for the answer to a question. */
+  | { type: 'withdraw'; question: number }
+  | { type: 'show'; sessionId: string | null }
+  /** Adds to the draft of the prompt. */
+  | { type: 'draft'; text: string; files: { name: string; uri: string }[] };

@@ -1,0 +1,67 @@
+import * as vscode from 'vscode';
+import type { RequestHandler, ServerRequests } from '@strata/client';
+import type { ToView } from '../channel/messages.js';
+
+type Asked = ServerRequests['session/request_permission'];
+
+interface Open {
+  params: Asked['params'];
+  settle: (result: Asked['result']) => void;
+}
+
+/**
+ * The open questions of the server to the user. Each view that is drawn gets all of them; the first answer counts. Without
+ * a view in sight, a notification leads to one.
+ */
+export class Questions {
+  readonly #open = new Map<number, Open>();
+  readonly #views = new Set<(message: ToView) => void>();
+  readonly #show: (sessionId: string) => void;
+  readonly #isSeen: () => boolean;
+  readonly #asked = new vscode.EventEmitter<Asked['params']>();
+  #last = 0;
+
+  readonly onDidAsk = this.#asked.event;
+
+  /** `show` shows a session in the chat, and `isSeen` reports whether the chat is in sight. */
+  constructor(show: (sessionId: string) => void, isSeen: () => boolean) {
+    this.#show = show;
+    this.#isSeen = isSeen;
+  }
+
+  readonly ask: RequestHandler<'session/request_permission'> = (params, { signal }) =>
+    new Promise((resolve) => {
+      const question = ++this.#last;
+      const settle = (result: Asked['result']): void => {
+        if (!this.#open.delete(question)) return;
+        this.#tell({ type: 'withdraw', question });
+        resolve(result);
+      };
+      this.#open.set(question, { params, settle });
+      signal.addEventListener('abort', () => settle({ outcome: { outcome: 'cancelled' } }));
+      this.#tell({ type: 'ask', question, params });
+      this.#asked.fire(params);
+      if (!this.#isSeen()) void this.#notify(question, params);
+    });
+
+  /** Adds a view, which gets the open questions. Returns a function that removes it. */
+  add(post: (message: ToView) => void): () => void {
+    this.#views.add(post);
+    for (const [question, { params }] of this.#open) post({ type: 'ask', question, params });
+    return () => this.#views.delete(post);
+  }
+
+  answer(question: number, result: Asked['result']): void {
+    this.#open.get(question)?.settle(result);
+  }
+
+  #tell(message: ToView): void {
+    for (const post of this.#views) post(message);
+  }
+
+  async #notify(question: number, { sessionId, toolCall }: Asked['params']): Promise<void> {
+    const show = vscode.l10n.t('Show Request');
+    const chosen = await vscode.window.showInformationMessage(vscode.l10n.t('Strata needs permission: {0}', toolCall.title ?? ''), show);
+    if (chosen === show && this.#open.has(question)) this.#show(sessionId);
+  }
+}

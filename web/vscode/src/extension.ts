@@ -1,0 +1,52 @@
+import * as vscode from 'vscode';
+import { Chat, CHAT } from './chat/provider.js';
+import { Questions } from './chat/questions.js';
+import { Commands } from './commands.js';
+import type { Platform } from './platform.js';
+import { Connection } from './server/connection.js';
+import { Token } from './server/token.js';
+import { CurrentSession } from './sessions/current.js';
+import { SessionList } from './sessions/list.js';
+import { SessionTree, type Node } from './sessions/tree.js';
+import { CONNECTION_SETTINGS } from './settings.js';
+import { StatusBar } from './status.js';
+import { Files } from './workspace/files.js';
+
+/** Starts the extension on a platform. Everything it makes ends with the context's subscriptions. */
+export function start(context: vscode.ExtensionContext, platform: Platform): void {
+  const files = new Files(platform.local);
+  const token = new Token(context.secrets);
+  const list = new SessionList();
+  const current = new CurrentSession(context.workspaceState);
+  const questions = new Questions((id) => void commands.openSession(id), () => chat.isVisible);
+  const connection = new Connection(platform, token, {
+    ...files.handlers,
+    permission: questions.ask,
+    ...(platform.terminals ? { terminal: platform.terminals } : {}),
+  });
+  const chat: Chat = new Chat(context.extensionUri, connection, questions, () => current.id, (action) => commands.act(action));
+  const commands: Commands = new Commands({ connection, token, list, current, files, chat });
+  const folders = (): string[] => (vscode.workspace.workspaceFolders ?? []).flatMap(({ uri }) => files.path(uri) ?? []);
+  const tree = new SessionTree(list, folders, () => current.id);
+
+  context.subscriptions.push(
+    connection, list, current, chat, tree, commands.register(), new StatusBar(connection, current),
+    ...(platform.terminals ? [platform.terminals] : []),
+    vscode.window.registerWebviewViewProvider(CHAT, chat),
+    vscode.window.createTreeView<Node>('strata.sessions', { treeDataProvider: tree, showCollapseAll: true }),
+    connection.onDidReplace((client) => {
+      list.follow(client);
+      current.follow(client);
+    }),
+    current.onDidChange(() => {
+      chat.sessionChanged();
+      tree.refresh();
+    }),
+    vscode.workspace.onDidChangeWorkspaceFolders(() => tree.refresh()),
+    vscode.workspace.onDidChangeConfiguration((event) => {
+      if (CONNECTION_SETTINGS.some((name) => event.affectsConfiguration(name))) void connection.reconnect();
+      if (event.affectsConfiguration('strata.pathMappings')) tree.refresh();
+    }),
+  );
+  void connection.reconnect();
+}

@@ -1,0 +1,119 @@
+import * as vscode from 'vscode';
+import type { Activity, Client, ServerEvent, SessionInfo } from '@strata/client';
+
+/** An entry of the list of sessions. */
+export interface Listed {
+  info: SessionInfo;
+  /** Its state, "" if idle. */
+  state: string;
+  activity?: Activity | undefined;
+}
+
+/** Maximum number of pages that are loaded. */
+const MAX_PAGES = 20;
+
+/** The sessions of the server, kept up to date by its events. */
+export class SessionList implements vscode.Disposable {
+  readonly #changed = new vscode.EventEmitter<void>();
+  readonly #ended = new vscode.EventEmitter<string>();
+  #sessions = new Map<string, Listed>();
+  #abort = new AbortController();
+
+  readonly onDidChange = this.#changed.event;
+  /** A turn of a session has ended. */
+  readonly onDidEndTurn = this.#ended.event;
+
+  /** The sessions, the one that was used last first. */
+  get sessions(): Listed[] {
+    return [...this.#sessions.values()].sort((a, b) => (a.info.updatedAt < b.info.updatedAt ? 1 : -1));
+  }
+
+  get(id: string): Listed | undefined {
+    return this.#sessions.get(id);
+  }
+
+  /** Follows a client, in place of an earlier one. */
+  follow(client: Client | undefined): void {
+    this.#abort.abort();
+    this.#abort = new AbortController();
+    this.#sessions = new Map();
+    this.#changed.fire();
+    if (client) void this.#follow(client, this.#abort.signal);
+  }
+
+  dispose(): void {
+    this.#abort.abort();
+    this.#changed.dispose();
+    this.#ended.dispose();
+  }
+
+  async #follow(client: Client, signal: AbortSignal): Promise<void> {
+    const events = client.serverEvents({ signal });
+    void this.#load(client, signal);
+    for await (const event of events) this.#take(event, client, signal);
+  }
+
+  #take(event: ServerEvent, client: Client, signal: AbortSignal): void {
+    switch (event.type) {
+      case 'created':
+      case 'renamed':
+        return this.#put(event.session);
+      case 'deleted':
+        this.#sessions.delete(event.sessionId);
+        return this.#changed.fire();
+      case 'state': {
+        const known = this.#sessions.get(event.sessionId);
+        if (!known) return;
+        const state = event.state === 'idle' || event.state === 'closed' ? '' : event.state;
+        this.#sessions.set(event.sessionId, { ...known, state, activity: event.activity });
+        this.#changed.fire();
+        if (event.state === 'idle') {
+          this.#ended.fire(event.sessionId);
+          void this.#touch(client, event.sessionId, signal);
+        }
+        return;
+      }
+      case 'reset':
+      case 'resubscribed':
+        return void this.#load(client, signal);
+    }
+  }
+
+  /** Replaces the list by that of the server. */
+  async #load(client: Client, signal: AbortSignal): Promise<void> {
+    try {
+      const found = new Map<string, Listed>();
+      let cursor: string | undefined;
+      for (let page = 0; page < MAX_PAGES; page++) {
+        const response = await client.call('session/list', cursor === undefined ? {} : { cursor }, { signal });
+        for (const info of response.sessions) found.set(info.sessionId, listed(info));
+        cursor = response.nextCursor;
+        if (cursor === undefined) break;
+      }
+      this.#sessions = found;
+      this.#changed.fire();
+    } catch {
+      // the connection was lost: the list is loaded again when it is back
+    }
+  }
+
+  /** Updates the time of a session, which moves it up. */
+  async #touch(client: Client, sessionId: string, signal: AbortSignal): Promise<void> {
+    try {
+      this.#put((await client.call('_strata/session/info', { sessionId }, { signal })).session);
+    } catch {
+      // deleted meanwhile: an event removes it
+    }
+  }
+
+  #put(info: SessionInfo): void {
+    const told = listed(info);
+    const known = this.#sessions.get(info.sessionId);
+    this.#sessions.set(info.sessionId, told.state === '' && known ? { ...known, info } : told);
+    this.#changed.fire();
+  }
+}
+
+const listed = (info: SessionInfo): Listed => ({ info, state: info._meta?.strata?.state ?? '', activity: info._meta?.strata?.activity });
+
+export const titleOf = (info: SessionInfo): string => info.title || vscode.l10n.t('Untitled session');

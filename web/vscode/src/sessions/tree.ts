@@ -1,0 +1,79 @@
+import * as vscode from 'vscode';
+import { titleOf, type Listed, type SessionList } from './list.js';
+
+/** A folder whose sessions are shown below it; the sessions of the workspace have none. */
+export interface OtherFolder {
+  folder: string;
+}
+
+export type Node = Listed | OtherFolder;
+
+/** The tree of sessions: those of the workspace's folders, then the other folders. */
+export class SessionTree implements vscode.TreeDataProvider<Node>, vscode.Disposable {
+  readonly #list: SessionList;
+  readonly #folders: () => readonly string[];
+  readonly #current: () => string | null;
+  readonly #changed = new vscode.EventEmitter<void>();
+  readonly #subscription: vscode.Disposable;
+
+  readonly onDidChangeTreeData = this.#changed.event;
+
+  /** `folders` returns the folders of the workspace on the server. */
+  constructor(list: SessionList, folders: () => readonly string[], current: () => string | null) {
+    this.#list = list;
+    this.#folders = folders;
+    this.#current = current;
+    this.#subscription = list.onDidChange(() => this.refresh());
+  }
+
+  refresh(): void {
+    this.#changed.fire();
+  }
+
+  getChildren(node?: Node): Node[] {
+    const { sessions } = this.#list;
+    if (node) return 'folder' in node ? sessions.filter((s) => folderOf(s) === node.folder) : [];
+    const own = new Set(this.#folders());
+    const others = new Set(sessions.map(folderOf).filter((folder) => !own.has(folder)));
+    return [...sessions.filter((s) => own.has(folderOf(s))), ...[...others].map((folder) => ({ folder }))];
+  }
+
+  getTreeItem(node: Node): vscode.TreeItem {
+    return 'folder' in node ? folderItem(node) : sessionItem(node, node.info.sessionId === this.#current());
+  }
+
+  dispose(): void {
+    this.#subscription.dispose();
+    this.#changed.dispose();
+  }
+}
+
+/** The folder of a session, the same for all spellings of its path. */
+export const folderOf = ({ info }: Listed): string => info._meta?.strata?.folder ?? info.cwd;
+
+function folderItem({ folder }: OtherFolder): vscode.TreeItem {
+  const item = new vscode.TreeItem(folder.split(/[\\/]/).at(-1) || folder, vscode.TreeItemCollapsibleState.Collapsed);
+  item.id = `folder ${folder}`;
+  item.description = folder;
+  item.iconPath = vscode.ThemeIcon.Folder;
+  item.contextValue = 'folder';
+  return item;
+}
+
+function sessionItem({ info, state, activity }: Listed, isCurrent: boolean): vscode.TreeItem {
+  const item = new vscode.TreeItem(titleOf(info));
+  item.id = info.sessionId;
+  item.description = activity?.kind === 'asking' ? vscode.l10n.t('needs permission') : state === 'running' ? vscode.l10n.t('running') : when(info.updatedAt);
+  item.iconPath = new vscode.ThemeIcon(activity?.kind === 'asking' ? 'question' : state === 'running' ? 'loading~spin' : isCurrent ? 'comment-discussion' : 'comment');
+  item.contextValue = 'session';
+  item.tooltip = `${titleOf(info)}\n${info.cwd}`;
+  item.command = { command: 'strata.openSession', title: vscode.l10n.t('Open Session'), arguments: [info.sessionId] };
+  return item;
+}
+
+/** Returns the time of today, or the date of an earlier day. */
+function when(time: string): string {
+  const at = new Date(time);
+  const isToday = at.toDateString() === new Date().toDateString();
+  return isToday ? at.toLocaleTimeString(undefined, { timeStyle: 'short' }) : at.toLocaleDateString(undefined, { dateStyle: 'medium' });
+}

@@ -1,0 +1,15 @@
+import type { Action, FromView, ToView } from '../channel/messages.ts';
+import type { Channel } from '../channel/remote.ts';
+
+declare function acquireVsCodeApi(): { postMessage(message: unknown): void };
+
+const editor = acquireVsCodeApi();
+
+/** The channel of this page to the extension host. */
+export const channel: Channel = {
+  post: (message: FromView) => editor.postMessage(message),
+  onMessage: (take) => addEventListener('message', (event: MessageEvent<ToView>) => take(event.data)),
+};
+
+/** perform asks the editor for something that only it can do. */
+export const perform = (action: Action): void => channel.post({ type: 'do', action });

@@ -1,0 +1,1 @@
+import '../../../hud/src/code/worker.ts';

@@ -1,0 +1,26 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { mappingsOf, pathOf, uriOf } from '../src/workspace/paths.ts';
+
+const mappings = mappingsOf({ 'disk:/': '/home/me/project', 'disk:/lib': '/opt/lib/', 'vscode-vfs://github/a/b': 'C:\\src\\b' });
+
+for (const [path, uri] of [
+  ['/home/me/project', 'disk:'],
+  ['/home/me/project/a/b c.txt', 'disk:/a/b%20c.txt'],
+  ['/opt/lib/x.go', 'disk:/lib/x.go'],
+  ['C:\\src\\b\\d\\e.ts', 'vscode-vfs://github/a/b/d/e.ts'],
+] as const) {
+  test(`${path} is ${uri}`, () => {
+    assert.equal(uriOf(path, mappings), uri);
+    assert.equal(pathOf(uri, mappings), path);
+  });
+}
+
+test('the root of a scheme is a folder with and without a slash', () => assert.equal(pathOf('disk:/', mappings), '/home/me/project/'.slice(0, -1)));
+
+test('what no mapping contains has no place', () => {
+  assert.equal(uriOf('/home/me/projects/a', mappings), undefined);
+  assert.equal(uriOf('/home/me', mappings), undefined);
+  assert.equal(pathOf('file:///home/me/project/a', mappings), undefined);
+  assert.equal(pathOf('vscode-vfs://github/a/bc', mappings), undefined);
+});

@@ -13,14 +13,6 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// OpenAddress opens an address of any site in a new window.
-func OpenAddress(t testing.TB, address string) *Page {
-	t.Helper()
-	p := newPage(t)
-	p.Run(chromedp.Navigate(address))
-	return p
-}
-
 // Frame is a document inside a page, possibly of another site. Its scripts see the document, but not the variables of the
 // document's own scripts. If the document is loaded again, Wait finds the new one.
 type Frame struct {

@@ -1,10 +1,15 @@
 import * as vscode from 'vscode';
+import { performing } from './chat/actions.js';
+import { Attaching } from './chat/attach.js';
 import { Chat, CHAT } from './chat/provider.js';
 import { Questions } from './chat/questions.js';
-import { Commands } from './commands.js';
+import { Hud } from './hud.js';
 import type { Platform } from './platform.js';
+import { registerCommands } from './register.js';
+import { ServerCommands } from './server/commands.js';
 import { Connection } from './server/connection.js';
 import { Token } from './server/token.js';
+import { SessionCommands } from './sessions/commands.js';
 import { CurrentSession } from './sessions/current.js';
 import { SessionList } from './sessions/list.js';
 import { SessionTree, type Node } from './sessions/tree.js';
@@ -18,20 +23,23 @@ export function start(context: vscode.ExtensionContext, platform: Platform): voi
   const token = new Token(context.secrets);
   const list = new SessionList();
   const current = new CurrentSession(context.workspaceState);
-  const questions = new Questions((id) => void commands.openSession(id), () => chat.isVisible);
+  const questions = new Questions((id) => void sessions.open(id), () => chat.isVisible);
   const connection = new Connection(platform, token, {
     ...files.handlers,
     permission: questions.ask,
     ...(platform.terminals ? { terminal: platform.terminals } : {}),
   });
-  const chat: Chat = new Chat(context.extensionUri, connection, questions, () => current.id, (action) => commands.act(action));
-  const commands: Commands = new Commands({ connection, token, list, current, files, chat });
+  const chat: Chat = new Chat(context.extensionUri, connection, questions, () => current.id, (action) => perform(action));
+  const sessions: SessionCommands = new SessionCommands({ connection, list, current, files, chat });
+  const hud = new Hud(connection, current);
+  const perform = performing({ connection, hud, sessions, files });
   const folders = (): string[] => (vscode.workspace.workspaceFolders ?? []).flatMap(({ uri }) => files.path(uri) ?? []);
   const tree = new SessionTree(list, folders, () => current.id);
 
   context.subscriptions.push(
-    connection, list, current, chat, tree, commands.register(), new StatusBar(connection, current),
+    connection, list, current, chat, tree, new StatusBar(connection, current),
     ...(platform.terminals ? [platform.terminals] : []),
+    registerCommands({ ...sessions.table, ...hud.table, ...new Attaching(files, chat).table, ...new ServerCommands(connection, token).table }),
     vscode.window.registerWebviewViewProvider(CHAT, chat),
     vscode.window.createTreeView<Node>('strata.sessions', { treeDataProvider: tree, showCollapseAll: true }),
     connection.onDidReplace((client) => {

@@ -1,4 +1,4 @@
-import type { ConnectionState, InitializeResult, Methods, PromptResult, CommandResult, ServerRequests } from '@strata/client';
+import type { ConnectionState, RefusalReason, InitializeResult, Methods, PromptResult, CommandResult, ServerRequests } from '@strata/client';
 
 /** An error in a message. Classes are lost between the extension host and a view; the name brings them back. */
 export interface SentError {
@@ -6,7 +6,15 @@ export interface SentError {
   message: string;
   code?: number;
   data?: unknown;
+  /** Of a `ConnectionRefused`. */
+  reason?: RefusalReason;
 }
+
+/** The state of the connection in a message. */
+export type SentState =
+  | Extract<ConnectionState, { kind: 'open' | 'connecting' }>
+  | { kind: 'waiting'; attempt: number; retryAt: string; reason: string; error: SentError }
+  | { kind: 'closed'; reason: string; error: SentError };
 
 /** The streams that a view can open. */
 export type Source = { kind: 'watch'; sessionId: string; commands: boolean } | { kind: 'serverEvents' };
@@ -38,7 +46,7 @@ export type Action =
 
 /** A message from the extension host to a view. */
 export type ToView =
-  | { type: 'connection'; state: ConnectionState; agent?: InitializeResult }
+  | { type: 'connection'; state: SentState; agent?: InitializeResult }
   | { type: 'result'; id: number; result: unknown }
   | { type: 'error'; id: number; error: SentError }
   | { type: 'items'; id: number; items: unknown[] }

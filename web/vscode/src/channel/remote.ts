@@ -2,7 +2,7 @@ import type {
   CallOptions, Client, ConnectionState, ConnectOptions, ContentBlock, InitializeResult, Methods, NewSessionParams, PromptOptions, PromptResult,
   RequestHandler, ServerEvent, SessionEvent, SessionHandle, Turn, Update, WatchOptions,
 } from '@strata/client';
-import { received } from './errors.js';
+import { received, receivedState } from './errors.js';
 import type { FromView, Source, ToView } from './messages.js';
 
 /** The channel of a view to the extension host. */
@@ -102,7 +102,7 @@ export class RemoteClient implements Client {
     switch (message.type) {
       case 'connection':
         this.#agent = message.agent ?? this.#agent;
-        this.#state = message.state.kind === 'waiting' ? { ...message.state, retryAt: new Date(message.state.retryAt) } : message.state;
+        this.#state = receivedState(message.state);
         for (const fn of this.#listeners) fn(this.#state);
         return;
       case 'ask':

@@ -1,4 +1,5 @@
 import * as vscode from 'vscode';
+import { sentState } from '../channel/errors.js';
 import { Served } from '../channel/host.js';
 import type { Action, FromView, ToView } from '../channel/messages.js';
 import type { Connection } from '../server/connection.js';
@@ -100,7 +101,7 @@ export class Chat implements vscode.WebviewViewProvider, vscode.Disposable {
 
   #tellConnection(): void {
     const { client, state } = this.#connection;
-    if (this.#isReady) this.#post({ type: 'connection', state, ...(client ? { agent: client.agent } : {}) });
+    if (this.#isReady) this.#post({ type: 'connection', state: sentState(state), ...(client ? { agent: client.agent } : {}) });
   }
 
   #post(message: ToView): void {

@@ -38,6 +38,12 @@ export class Connection implements vscode.Disposable {
     return this.#client;
   }
 
+  /** Returns the client. Without one, it throws why. */
+  required(): Client {
+    if (this.#client) return this.#client;
+    throw new Error('reason' in this.#state && this.#state.reason ? this.#state.reason : vscode.l10n.t('not connected yet'));
+  }
+
   get state(): ConnectionState {
     return this.#state;
   }
@@ -66,10 +72,11 @@ export class Connection implements vscode.Disposable {
       });
       if (abort.signal.aborted) return void client.close();
       this.#replace(client);
-    } catch (error) {
+    } catch (thrown) {
       if (abort.signal.aborted) return;
+      const error = thrown instanceof Error ? thrown : new Error(String(thrown));
       this.#problem ||= 'refused';
-      this.#report({ kind: 'closed', reason: error instanceof Error ? error.message : String(error) });
+      this.#report({ kind: 'closed', reason: error.message, error });
     }
   }
 

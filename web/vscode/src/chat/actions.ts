@@ -1,0 +1,37 @@
+import * as vscode from 'vscode';
+import type { Action } from '../channel/messages.js';
+import type { Hud } from '../hud.js';
+import { reporting } from '../register.js';
+import type { Connection } from '../server/connection.js';
+import type { SessionCommands } from '../sessions/commands.js';
+import type { Files } from '../workspace/files.js';
+
+/** What the editor does for a view. */
+type Actions = { [K in Action['kind']]: (action: Extract<Action, { kind: K }>) => unknown };
+
+/** Returns what does the actions of views. A failure is shown to the user. */
+export function performing(parts: { connection: Connection; hud: Hud; sessions: SessionCommands; files: Files }): (action: Action) => void {
+  const actions: Actions = {
+    hud: ({ address }) => parts.hud.open(address),
+    openFile: ({ path, line }) => openFile(parts.files, path, line),
+    insert: ({ text }) => insert(text),
+    newSession: () => parts.sessions.create(),
+    reconnect: () => parts.connection.reconnect(),
+  };
+  const perform = reporting((action: Action) => (actions[action.kind] as (action: Action) => unknown)(action));
+  return (action) => void perform(action);
+}
+
+/** Shows a file of the server in the editor, at a line that counts from 1. */
+async function openFile(files: Files, path: string, line?: number): Promise<void> {
+  const uri = files.uri(path);
+  if (!uri) throw new Error(vscode.l10n.t('{0} is not in the workspace', path));
+  const at = new vscode.Position(Math.max(line ?? 1, 1) - 1, 0);
+  await vscode.window.showTextDocument(uri, { preview: true, ...(line === undefined ? {} : { selection: new vscode.Range(at, at) }) });
+}
+
+/** Replaces the selection of the active editor. */
+async function insert(text: string): Promise<void> {
+  const editor = vscode.window.activeTextEditor;
+  await editor?.edit((edit) => edit.replace(editor.selection, text));
+}

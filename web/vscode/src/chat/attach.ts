@@ -1,0 +1,43 @@
+import * as vscode from 'vscode';
+import type { Files } from '../workspace/files.js';
+import type { Chat } from './provider.js';
+
+/** The commands that attach what the editor shows to the draft of the prompt. */
+export class Attaching {
+  readonly #files: Files;
+  readonly #chat: Chat;
+
+  constructor(files: Files, chat: Chat) {
+    this.#files = files;
+    this.#chat = chat;
+  }
+
+  readonly table = {
+    add: (uri?: vscode.Uri, uris?: vscode.Uri[]) => this.#add(uris ?? (uri ? [uri] : [])),
+    addSelection: () => this.#addSelection(),
+  };
+
+  /** Attaches files and folders to the draft of the prompt. */
+  async #add(uris: vscode.Uri[]): Promise<void> {
+    const chosen = uris.length > 0 ? uris : vscode.window.activeTextEditor ? [vscode.window.activeTextEditor.document.uri] : [];
+    await this.#chat.draft('', chosen.map((uri) => this.#mention(uri)));
+  }
+
+  /** Attaches the selected lines to the draft of the prompt. */
+  async #addSelection(): Promise<void> {
+    const editor = vscode.window.activeTextEditor;
+    if (!editor) return;
+    const { start, end } = editor.selection;
+    const last = end.character === 0 && end.line > start.line ? end.line : end.line + 1;
+    const file = this.#mention(editor.document.uri);
+    const lines = `#L${start.line + 1}:${last}`;
+    await this.#chat.draft('', [{ name: `${file.name}${lines}`, uri: file.uri + lines }]);
+  }
+
+  /** Returns a file as a prompt names it: by its URI on the server. */
+  #mention(uri: vscode.Uri): { name: string; uri: string } {
+    const path = this.#files.path(uri);
+    if (path === undefined) throw new Error(vscode.l10n.t('{0} is not in a folder of the server', uri.toString(true)));
+    return { name: vscode.workspace.asRelativePath(uri, false), uri: vscode.Uri.file(path).toString() };
+  }
+}

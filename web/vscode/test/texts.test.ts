@@ -20,7 +20,7 @@ test('package.json has a text for each of its names, and no other', () => {
 
 test('the commands of package.json are those of the sources', () => {
   const { contributes } = JSON.parse(read('package.json')) as { contributes: { commands: { command: string }[] } };
-  const table = /const commands: Record<.*?> = \{(.*?)\n    \};/s.exec(read('src/commands.ts'))?.[1] ?? '';
-  const registered = [...table.matchAll(/^      (\w+):/gm)].map((match) => `strata.${match[1]}`);
+  const tables = sources.flatMap((text) => [...text.matchAll(/^  readonly table = \{\n(.*?)\n  \};/gms)].map((match) => match[1]!));
+  const registered = tables.flatMap((table) => [...table.matchAll(/^    (\w+):/gm)].map((match) => `strata.${match[1]}`));
   assert.deepEqual(contributes.commands.map(({ command }) => command).sort(), registered.sort());
 });

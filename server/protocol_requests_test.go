@@ -1,6 +1,7 @@
 package server
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -35,6 +36,17 @@ var requestsToClients = map[string]struct {
 			return asText(client.ListWorkspace(ctx, clients.List{Folder: in.Folder, Since: in.Since, Cursor: in.Cursor, Limit: in.Limit}, 0))
 		},
 		func(result json.RawMessage) read { return asText(editor.WorkspacePage(result)) },
+	},
+	editor.MethodReadFiles: {
+		func(ctx context.Context, client clients.Client, params json.RawMessage) read {
+			in := from[editor.ReadFilesParams](params)
+			return asText(client.ReadFiles(ctx, clients.ReadMany{
+				Folder: in.Folder, Paths: in.Paths, Binary: in.Encoding != "", MaxFile: in.MaxFile, MaxBytes: in.MaxBytes,
+			}, 0))
+		},
+		func(result json.RawMessage) read {
+			return asText(editor.FilesRead(bytes.Contains(result, []byte(`"data"`)))(result))
+		},
 	},
 	editor.MethodDeleteFile: {
 		func(ctx context.Context, client clients.Client, params json.RawMessage) read {

@@ -174,7 +174,7 @@ func filesOf(
 		content := texts[path]
 		all = append(all, searchable{filecontext.Ref{Path: path}, &content})
 	}
-	slices.SortFunc(all, func(a, b source) int { return strings.Compare(a.ref.Path, b.ref.Path) })
+	slices.SortFunc(all, func(a, b searchable) int { return strings.Compare(a.ref.Path, b.ref.Path) })
 	return all, nil
 }
 

@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"strings"
 
-	"strata/filecontext"
 	"strata/filecontext/secrets"
 	"strata/internal/lazy"
 	"strata/server/access"

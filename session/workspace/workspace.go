@@ -118,7 +118,7 @@ func OpenRemote(files *remote.Files, cwd string, limits filecontext.Limits) Fold
 	return f
 }
 
-// Join adds a client that has subscribed, which may have the files of the session.
+// Join adds a client that has subscribed and says that it has the files of the session.
 func (w *Workspace) Join(client clients.Client) {
 	if w.held != nil {
 		w.held.Join(client)

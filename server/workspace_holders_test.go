@@ -6,9 +6,11 @@ import (
 	"strings"
 	"testing"
 
+	"strata/internal/testclient"
 	"strata/rpc"
 	"strata/server/editor"
 	"strata/server/wire"
+	"strata/session/outlines"
 )
 
 // identified creates a session whose files have an id.
@@ -201,4 +203,38 @@ func TestEntryOfASessionWithFilesOfAClient(t *testing.T) {
 		t.Fatal(err)
 	}
 	check("snapshot", attached.Snapshot.Session)
+}
+
+// Outlines of files of a client are those of the texts that it has, and are kept while it is away.
+func TestOutlinesOfAClientsFiles(t *testing.T) {
+	t.Parallel()
+	ts := startActing(t)
+	h := ts.holding(map[string]string{"main.go": "package main\n\nfunc Beginning() {}\n", "lib/b.go": "package lib\n\nfunc Other() {}\n"})
+	sid := h.open(t)
+	find := func(e *testclient.Editor, query string) string {
+		t.Helper()
+		for {
+			found := call[outlines.Found](ts.testServer, e, "_strata/outline/search", sid, map[string]any{"query": query})
+			if found.Index.Complete || found.Index.Problem != "" {
+				return fmt.Sprint(found.Symbols, found.Index.Problem)
+			}
+		}
+	}
+	if got := find(h.Editor, "Beginning"); !strings.Contains(got, "main.go") {
+		t.Errorf("got %q", got)
+	}
+	if got := h.does(t, sid, `outline {"path": "lib/b.go"}`); !strings.Contains(got, "Other") {
+		t.Errorf("the outline is %q", got)
+	}
+	h.set(heldFolder+"/main.go", "package main\n\nfunc Renamed() {}\n")
+	if got := find(h.Editor, "Renamed"); !strings.Contains(got, "main.go") {
+		t.Errorf("after a change: %q", got)
+	}
+	other := ts.editor()
+	if err := h.Call("_strata/session/detach", map[string]any{"sessionId": sid, "unsubscribe": true}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if got := find(other, "Renamed"); !strings.Contains(got, "main.go") || !strings.Contains(got, "not connected") {
+		t.Errorf("while the client is away: %q", got)
+	}
 }

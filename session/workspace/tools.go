@@ -49,6 +49,9 @@ func (w *Workspace) remoteTools(shown, lasting tools.Shown, editor Editor, comma
 		return nil
 	}
 	view := tools.Workspace{Roots: roots, Reader: tools.Disk{Roots: roots}, Shown: lasting}
+	if w.outlines != nil && w.outlines.On() {
+		view.Symbols = symbols{roots, w.outlines}
+	}
 	all := append(tools.Reading(view), changing.Tools(changing.DiskWriter{Roots: roots}, shown)...)
 	if commands.Runner.IsOff() {
 		return all

@@ -148,15 +148,20 @@ func (w *Workspace) DiskRoots() *filecontext.Roots {
 func (w *Workspace) Use(f Folders, services *outlines.Services) {
 	w.roots, w.guard, w.rootsErr, w.git, w.held, w.limits = f.roots, f.guard, f.err, f.git, f.held, f.limits
 	folder := ""
-	if f.roots == nil || f.held != nil { // files of clients are not indexed yet
+	if f.roots == nil {
 		services = nil
 	} else {
 		folder = f.roots.Folder()
 	}
-	if folder != w.outlines.Folder() {
-		w.outlines.Close()
-		w.outlines = outlines.New(services, folder, w.box, w.events)
+	if folder == w.outlines.Folder() {
+		return
 	}
+	w.outlines.Close()
+	if f.held != nil && f.roots != nil {
+		w.outlines = outlines.NewRemote(services, f.roots, w.box, w.events)
+		return
+	}
+	w.outlines = outlines.New(services, folder, w.box, w.events)
 }
 
 // Outlines returns the outlines of the session's working folder.

@@ -28,19 +28,31 @@ type holder struct {
 	mu      sync.Mutex
 	files   map[string]string // by path in the folder
 	version int
-	lists   int // whole lists that were sent
-	reads   int // requests for several files
-	single  int // requests for one text
+	lists   int      // whole lists that were sent
+	reads   int      // requests for several files
+	single  int      // requests for one text
+	asked   []string // paths of the former
 }
 
 // holding returns a client that has the given files.
 func (ts *askable) holding(files map[string]string) *holder {
 	ts.t.Helper()
+	return ts.holdingWith(files, nil)
+}
+
+// holdingWith is holding for a client with further capabilities.
+func (ts *askable) holdingWith(files map[string]string, more map[string]any) *holder {
+	ts.t.Helper()
 	h := &holder{Editor: testclient.Connect(ts.t, ts.ready.WebSocket, ts.token.Reveal()), files: maps.Clone(files), version: 1}
-	h.InitializeWith(map[string]any{
+	capabilities := map[string]any{
 		"fs":    map[string]any{"readTextFile": true, "writeTextFile": true},
 		"_meta": map[string]any{"strata": map[string]any{"permission": true, "workspace": true}},
-	})
+	}
+	maps.Copy(capabilities, more)
+	h.InitializeWith(capabilities)
+	if h.files == nil {
+		h.files = make(map[string]string)
+	}
 	h.Serve(editor.MethodReadFiles, func(raw json.RawMessage) (any, *rpc.Error) { return h.readSome(from[editor.ReadFilesParams](raw)), nil })
 	h.Serve(wire.MethodReadTextFile, func(raw json.RawMessage) (any, *rpc.Error) {
 		h.mu.Lock()
@@ -128,6 +140,7 @@ func (h *holder) readSome(in editor.ReadFilesParams) any {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.reads++
+	h.asked = append(h.asked, in.Paths...)
 	files := []any{}
 	for _, path := range in.Paths {
 		text, ok := h.files[path]

@@ -17,6 +17,7 @@ type subscriptions struct {
 	*followers
 	clients clients.Choice
 	asking  *asking.Asking
+	held    func() // called when a client has joined that has the session's files
 }
 
 // Join makes a client that is about to subscribe serve the session's requests, until Unsubscribe.
@@ -31,7 +32,9 @@ func (s *subscriptions) Join(client clients.Client) {
 func (s *subscriptions) Hold(client clients.Client, id string) {
 	s.tell(func() {
 		if s.choices.Record.Config.WorkspaceID == id && s.clients.Has(client) {
-			s.workspace.Join(client)
+			if s.workspace.Join(client) {
+				s.held()
+			}
 		}
 	})
 }

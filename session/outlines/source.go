@@ -153,6 +153,13 @@ func (s *Source) current(ctx context.Context) (*index.Handle, error) {
 	return s.handle, err
 }
 
+// Compare makes an index that is open compare its files. It does not wait.
+func (s *Source) Compare() {
+	if h, err := s.present(); h != nil && err == nil {
+		s.box.Spawn(func() { _, _ = h.Refresh(s.ctx) }) // the next request does it, too
+	}
+}
+
 // isOpen waits until the index is opened or ctx ends, and reports whether there is one.
 func (s *Source) isOpen(ctx context.Context) bool {
 	select {

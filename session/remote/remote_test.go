@@ -14,6 +14,8 @@ import (
 	"strata/session/clients"
 )
 
+func noEvent() uint64 { return 0 }
+
 // client holds a workspace, with the functions that serve its requests.
 type client struct {
 	clients.Client
@@ -193,7 +195,7 @@ func TestPatientFilesWaitForAClient(t *testing.T) {
 		}
 		read := make(chan error)
 		go func() {
-			_, err := f.Patient().Read(t.Context(), "a", source.Reading{Limit: 10})
+			_, err := f.Patient(noEvent).Read(t.Context(), "a", source.Reading{Limit: 10})
 			read <- err
 		}()
 		synctest.Wait()
@@ -206,7 +208,7 @@ func TestPatientFilesWaitForAClient(t *testing.T) {
 
 func TestPatienceEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := New("/project").Patient()
+		f := New("/project").Patient(noEvent)
 		if _, err := f.List(t.Context()); filecontext.ReasonOf(err) != filecontext.ReasonAway {
 			t.Errorf("got %v", err)
 		}

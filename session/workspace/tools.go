@@ -44,7 +44,11 @@ func (w *Workspace) Tools(shown, lasting tools.Shown, editor Editor, commands Co
 // there are no other texts. Calls wait for a client that returns. Commands run in a terminal of a client that has the files.
 func (w *Workspace) remoteTools(shown, lasting tools.Shown, editor Editor, commands Commands) []tools.Tool {
 	held := w.held
-	roots, err := filecontext.NewRemoteRoots(w.roots.Folder(), held.Patient(), w.limits)
+	newest := func() uint64 {
+		_, after := editor.writing(nil)
+		return after
+	}
+	roots, err := filecontext.NewRemoteRoots(w.roots.Folder(), held.Patient(newest), w.limits)
 	if err != nil {
 		return nil
 	}

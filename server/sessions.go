@@ -168,14 +168,16 @@ func listSessions(p *peer, r *rpc.Request, params wire.ListParams) {
 		if err != nil {
 			return nil, err
 		}
-		query := historystore.SessionQuery{Folders: folders, Cursor: params.Cursor, Limit: wire.PageSize}
+		query := historystore.SessionQuery{Folders: folders, Cursor: params.Cursor, Limit: wire.PageSize, Held: params.Held()}
 		records, next, err := p.store.Sessions(ctx, query)
 		if err != nil {
 			return nil, err
 		}
-		shown := make([]string, len(records))
+		var shown []string
 		for i := range records {
-			shown[i] = records[i].CWD
+			if !records[i].Config.IsRemote() {
+				shown = append(shown, records[i].CWD)
+			}
 		}
 		p.folders.Look(shown)
 		result := wire.ListResult{Sessions: make([]wire.SessionInfo, len(records)), NextCursor: next}

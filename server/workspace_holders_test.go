@@ -198,6 +198,25 @@ func TestEntryOfASessionWithFilesOfAClient(t *testing.T) {
 		t.Fatal(err)
 	}
 	check("list", list.Sessions[0])
+	ts.editor().NewSession(ts.work)
+	h.open(t) // without an id
+	meta := map[string]any{"strata": map[string]any{"workspace": "client", "workspaceId": "mine"}}
+	for name, test := range map[string]struct {
+		params map[string]any
+		want   int
+	}{
+		"all":            {map[string]any{}, 3},
+		"with the id":    {map[string]any{"_meta": meta}, 1},
+		"without an id":  {map[string]any{"_meta": workspaceOf("client")}, 1},
+		"of the name":    {map[string]any{"cwd": heldFolder}, 2},
+		"both":           {map[string]any{"cwd": heldFolder, "_meta": meta}, 1},
+		"another folder": {map[string]any{"cwd": "/held", "_meta": meta}, 0},
+	} {
+		var list wire.ListResult
+		if err := h.Call("session/list", test.params, &list); err != nil || len(list.Sessions) != test.want {
+			t.Errorf("%s: %d sessions, want %d, %v", name, len(list.Sessions), test.want, err)
+		}
+	}
 	var attached wire.AttachResult
 	if err := h.Call("_strata/session/attach", map[string]any{"sessionId": sid}, &attached); err != nil {
 		t.Fatal(err)

@@ -271,6 +271,21 @@ type ForkResult struct {
 type ListParams struct {
 	CWD    string `json:"cwd"`
 	Cursor string `json:"cursor"`
+	Meta   struct {
+		Strata struct {
+			HeldWorkspace
+		} `json:"strata"`
+	} `json:"_meta"`
+}
+
+func (p *ListParams) validate() error { return p.Meta.Strata.check("params._meta.strata") }
+
+// Held returns the id of the files of clients whose sessions are requested, nil for all sessions.
+func (p *ListParams) Held() *string {
+	if !p.Meta.Strata.IsHeld() {
+		return nil
+	}
+	return &p.Meta.Strata.WorkspaceID
 }
 
 // ListResult is the result of session/list.

@@ -10,8 +10,11 @@ import (
 	"testing/synctest"
 
 	"strata/filecontext"
+	"strata/filecontext/source"
 	"strata/session/clients"
 )
+
+func noEvent() uint64 { return 0 }
 
 // client holds a workspace, with the functions that serve its requests.
 type client struct {
@@ -19,7 +22,17 @@ type client struct {
 	list  func(clients.List) (clients.ListPage, error)
 	read  func(path string) (string, error)
 	write func(path string) error
+
+	readSome func(clients.ReadMany) ([]clients.ReadResult, error) // nil: not served
+
 	asked []string
+	quiet bool // asked is not kept
+}
+
+func (c *client) note(request string) {
+	if !c.quiet {
+		c.asked = append(c.asked, request)
+	}
 }
 
 func (c *client) Can(capability clients.Capability) bool {
@@ -27,17 +40,25 @@ func (c *client) Can(capability clients.Capability) bool {
 }
 
 func (c *client) ListWorkspace(_ context.Context, l clients.List, _ uint64) (clients.ListPage, error) {
-	c.asked = append(c.asked, "list "+l.Cursor)
+	c.note("list " + l.Cursor)
 	return c.list(l)
 }
 
 func (c *client) ReadTextFile(_ context.Context, r clients.Read, _ uint64) (string, error) {
-	c.asked = append(c.asked, "read "+r.Path)
+	c.note("read " + r.Path)
 	return c.read(r.Path)
 }
 
+func (c *client) ReadFiles(_ context.Context, r clients.ReadMany, _ uint64) ([]clients.ReadResult, error) {
+	if c.readSome == nil {
+		return nil, &clients.Refused{Code: notServed}
+	}
+	c.note(fmt.Sprint("read some ", len(r.Paths)))
+	return c.readSome(r)
+}
+
 func (c *client) WriteTextFile(_ context.Context, w clients.Write, _ uint64) error {
-	c.asked = append(c.asked, "write "+w.Path)
+	c.note("write " + w.Path)
 	return c.write(w.Path)
 }
 
@@ -143,7 +164,7 @@ func TestErrorsOfAClient(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := with(&client{read: func(string) (string, error) { return "too long", test.err }})
-			if _, err := f.Read(t.Context(), "a", 3); filecontext.ReasonOf(err) != test.want {
+			if _, err := f.Read(t.Context(), "a", source.Reading{Limit: 3}); filecontext.ReasonOf(err) != test.want {
 				t.Errorf("got %v", err)
 			}
 		})
@@ -156,8 +177,8 @@ func TestAnotherClientTakesOver(t *testing.T) {
 	first := &client{read: func(string) (string, error) { return "text", nil }, write: func(string) error { return nil }}
 	second := &client{read: func(string) (string, error) { return "", clients.ErrGone }, write: gone}
 	f := with(first, second)
-	if text, err := f.Read(t.Context(), "a", 10); err != nil || text != "text" {
-		t.Errorf("read %q, %v", text, err)
+	if text, err := f.Read(t.Context(), "a", source.Reading{Limit: 10}); err != nil || string(text.Data) != "text" {
+		t.Errorf("read %q, %v", text.Data, err)
 	}
 	third := &client{write: gone}
 	f.Join(third)
@@ -176,12 +197,12 @@ func TestAnotherClientTakesOver(t *testing.T) {
 func TestPatientFilesWaitForAClient(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := New("/project")
-		if _, err := f.Read(t.Context(), "a", 10); filecontext.ReasonOf(err) != filecontext.ReasonAway {
+		if _, err := f.Read(t.Context(), "a", source.Reading{Limit: 10}); filecontext.ReasonOf(err) != filecontext.ReasonAway {
 			t.Errorf("without patience: %v", err)
 		}
 		read := make(chan error)
 		go func() {
-			_, err := f.Patient().Read(t.Context(), "a", 10)
+			_, err := f.Patient(noEvent).Read(t.Context(), "a", source.Reading{Limit: 10})
 			read <- err
 		}()
 		synctest.Wait()
@@ -194,7 +215,7 @@ func TestPatientFilesWaitForAClient(t *testing.T) {
 
 func TestPatienceEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := New("/project").Patient()
+		f := New("/project").Patient(noEvent)
 		if _, err := f.List(t.Context()); filecontext.ReasonOf(err) != filecontext.ReasonAway {
 			t.Errorf("got %v", err)
 		}

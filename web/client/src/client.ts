@@ -14,7 +14,7 @@ import type {
   WatchOptions,
 } from './api.js';
 import { abortReason, ClientClosed, RpcError } from './errors.js';
-import { methodsOf } from './handlers.js';
+import { claimOf, methodsOf } from './handlers.js';
 import { unsubscribe } from './subscription.js';
 import { Subscriptions } from './subscriptions.js';
 import { CancelledUnsent, Link, type Follower } from './link.js';
@@ -51,7 +51,7 @@ class LinkedClient implements Client, Follower {
     this.#link = new Link(options, this);
     this.#link.serve('_strata/tool/call', (params, more) => this.#tools.call(params, more));
     for (const [method, handler] of methodsOf(options.handlers ?? {})) this.serve(method, handler as RequestHandler<typeof method>);
-    this.#subscriptions = new Subscriptions(this.#link);
+    this.#subscriptions = new Subscriptions(this.#link, claimOf(options));
     this.#serverEvents = new ServerEvents(this.#link);
   }
 

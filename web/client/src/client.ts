@@ -14,7 +14,8 @@ import type {
   WatchOptions,
 } from './api.js';
 import { abortReason, ClientClosed, RpcError } from './errors.js';
-import { methodsOf } from './handlers.js';
+import { capabilitiesOf, methodsOf } from './handlers.js';
+import { Holding } from './holding.js';
 import { unsubscribe } from './subscription.js';
 import { Subscriptions } from './subscriptions.js';
 import { CancelledUnsent, Link, type Follower } from './link.js';
@@ -46,8 +47,11 @@ class LinkedClient implements Client, Follower {
   readonly #subscriptions: Subscriptions;
   readonly #serverEvents: ServerEvents;
   readonly #tools = new Tools();
+  /** Whether this client has files of its own. */
+  readonly #hasFiles: boolean;
 
   constructor(options: ConnectOptions) {
+    this.#hasFiles = capabilitiesOf(options)._meta?.strata?.workspace === true;
     this.#link = new Link(options, this);
     this.#link.serve('_strata/tool/call', (params, more) => this.#tools.call(params, more));
     for (const [method, handler] of methodsOf(options.handlers ?? {})) this.serve(method, handler as RequestHandler<typeof method>);
@@ -104,7 +108,8 @@ class LinkedClient implements Client, Follower {
   async newSession(params: NewSessionParams, { tools }: NewSessionOptions = {}): Promise<SessionHandle> {
     const declared = tools && { ...params, _meta: { strata: { ...params._meta?.strata, tools: asDeclared(tools) } } };
     const { sessionId } = await this.call('session/new', declared ?? params);
-    if (!this.#subscriptions.has(sessionId)) unsubscribe(this.#link, sessionId); // a session is subscribed to by watching it
+    if (this.#hasFiles && params._meta?.strata?.workspace === 'client') this.#subscriptions.add(sessionId, new Holding());
+    else if (!this.#subscriptions.has(sessionId)) unsubscribe(this.#link, sessionId); // a session is subscribed to by watching it
     if (tools) this.#tools.declare(sessionId, tools);
     return new Handle(sessionId, this.#link, this.#subscriptions, this.#tools, tools);
   }

@@ -79,7 +79,8 @@ export function serveWorkspace(cwd: string, files: WorkspaceFiles): WorkspaceHan
 
 /** Files that are texts in memory. */
 export class TextFiles implements WorkspaceFiles {
-  readonly #texts = new Map<string, { text: string; version: number }>();
+  readonly #texts = new Map<string, { text: string; version: string }>();
+  readonly #origin = newOrigin();
   #version = 0;
 
   /** Called after each change, also one by the server. */
@@ -90,7 +91,7 @@ export class TextFiles implements WorkspaceFiles {
   }
 
   list(): WorkspaceFile[] {
-    return [...this.#texts].map(([path, { text, version }]) => ({ path, size: new TextEncoder().encode(text).length, version: String(version) }));
+    return [...this.#texts].map(([path, { text, version }]) => ({ path, size: new TextEncoder().encode(text).length, version }));
   }
 
   read(path: string): string | undefined {
@@ -98,7 +99,7 @@ export class TextFiles implements WorkspaceFiles {
   }
 
   write(path: string, text: string): void {
-    this.#texts.set(path, { text, version: ++this.#version });
+    this.#texts.set(path, { text, version: `${this.#origin}-${++this.#version}` });
     this.onChange?.(path);
   }
 
@@ -119,8 +120,7 @@ type ListRequest = ServerRequests['_strata/workspace/list'];
 /** Returns lists of files in pages. A list of several pages is that of its first page. */
 class Lists {
   readonly #files: WorkspaceFiles;
-  /** Distinguishes the versions of this object from those of an earlier one, for example before a reload. */
-  readonly #origin = Math.random().toString(36).slice(2);
+  readonly #origin = newOrigin();
   #number = 0;
   #newest: ListedFile[] | undefined;
   readonly #open = new Map<number, ListedFile[]>();
@@ -160,6 +160,9 @@ class Lists {
     return `${this.#origin}-${number}`;
   }
 }
+
+/** Returns the start of versions that no earlier object has used, for example one before a reload. */
+const newOrigin = (): string => Math.random().toString(36).slice(2);
 
 function same(a: ListedFile[], b: ListedFile[]): boolean {
   const equal = (x: ListedFile, y: ListedFile) => x.path === y.path && x.size === y.size && x.modified === y.modified && x.version === y.version;

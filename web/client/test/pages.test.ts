@@ -63,9 +63,9 @@ test('the lines of an export can be imported', async () => {
   const lines = await all(exportLines(client, sessionId));
   assert.equal((JSON.parse(lines[0]!) as TransferLine).type, 'header');
   const sent: number[] = [];
-  const imported = await importLines(client, [...lines, '', ' '], { cwd: '/elsewhere', onPage: (count) => sent.push(count) });
+  const imported = await importLines(client, [...lines, '', ' '], { cwd: '/', onPage: (count) => sent.push(count) });
   assert.equal((await all(items(client, '_strata/history/list', { sessionId: imported }))).length, 480);
-  assert.equal((await client.call('_strata/session/info', { sessionId: imported })).session.cwd, '/elsewhere');
+  assert.equal((await client.call('_strata/session/info', { sessionId: imported })).session.cwd, '/');
   assert.deepEqual(sent, [400, lines.length]);
 });
 

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"strata/filecontext/secrets"
 	"strata/internal/patience"
 )
 
@@ -20,15 +21,18 @@ import (
 type Guard struct {
 	within  []*place
 	own     []string // paths of files, and of folders with everything in them
-	secrets secrets
+	secrets secrets.Patterns
 }
 
 // GuardOptions are the rules of a Guard.
 type GuardOptions struct {
 	Within  []string // existing folders, one of which must contain each folder of a session; none: any folder
 	Own     []string // paths of the program's own files and folders; they need not exist
-	Secrets []string // patterns of secret-looking files; see CheckSecretPattern
+	Secrets []string // patterns of secret-looking files; see secrets.Parse
 }
+
+// BuiltinSecrets is the pattern that stands for the built-in ones.
+const BuiltinSecrets = secrets.Builtin
 
 // NewGuard returns a Guard. The error names the folder or the pattern that cannot be used.
 func NewGuard(opt GuardOptions) (*Guard, error) {
@@ -47,7 +51,7 @@ func NewGuard(opt GuardOptions) (*Guard, error) {
 		g.within = append(g.within, p)
 	}
 	var err error
-	g.secrets, err = parseSecrets(opt.Secrets)
+	g.secrets, err = secrets.Parse(opt.Secrets)
 	return g, err
 }
 
@@ -100,7 +104,7 @@ func (g *Guard) check(ref Ref, info fs.FileInfo) (secret bool, err error) {
 	if g.owns(real, info) {
 		return false, refuse(ref.Path, ReasonOwn, "")
 	}
-	secret = g.secrets.match(path) || g.secrets.match(real)
+	secret = g.secrets.Match(path) || g.secrets.Match(real)
 	if secret && !ref.Allow {
 		return true, refuse(ref.Path, ReasonSecret, "")
 	}
@@ -112,7 +116,7 @@ func (g *Guard) checkName(ref Ref) (secret bool, err error) {
 	if g == nil {
 		return false, nil
 	}
-	secret = g.secrets.match(ref.Absolute())
+	secret = g.secrets.Match(ref.Absolute())
 	if secret && !ref.Allow {
 		return true, refuse(ref.Path, ReasonSecret, "")
 	}
@@ -126,7 +130,7 @@ func (g *Guard) LooksSecret(pathOrURI string) bool {
 		u, _ := parseURI(pathOrURI, runtime.GOOS == "windows")
 		path = u.path
 	}
-	return g != nil && path != "" && g.secrets.match(path)
+	return g != nil && path != "" && g.secrets.Match(path)
 }
 
 // owns reports whether a file is one of the program's own, or in one of its folders, under whatever name. The path has no

@@ -75,7 +75,11 @@ const MaxPicture = 5 << 20
 // *RefusedError, or that of ctx; ReasonNoPicture is that of a file that is none.
 func (r *Roots) ReadPicture(ctx context.Context, ref Ref) (Picture, error) {
 	if r.remote != nil {
-		return Picture{}, refuse(ref.Path, ReasonNoPicture, "the client that has the files returns only texts")
+		data, err := r.remote.picture(ctx, ref)
+		if err != nil {
+			return Picture{}, err
+		}
+		return pictureOf(ref, data)
 	}
 	return onDisk(ctx, r, ref, func() (Picture, error) {
 		folder, err := openRoot(ref)
@@ -87,12 +91,17 @@ func (r *Roots) ReadPicture(ctx context.Context, ref Ref) (Picture, error) {
 		if err != nil {
 			return Picture{}, err
 		}
-		mime, width, height, ok := tokens.Picture(data)
-		if !ok {
-			return Picture{}, refuse(ref.Path, ReasonNoPicture, "")
-		}
-		return Picture{Path: ref.Path, Data: data, MIME: mime, Width: width, Height: height}, nil
+		return pictureOf(ref, data)
 	})
+}
+
+// pictureOf returns the picture in the bytes of a file.
+func pictureOf(ref Ref, data []byte) (Picture, error) {
+	mime, width, height, ok := tokens.Picture(data)
+	if !ok {
+		return Picture{}, refuse(ref.Path, ReasonNoPicture, "")
+	}
+	return Picture{Path: ref.Path, Data: data, MIME: mime, Width: width, Height: height}, nil
 }
 
 // Buffer returns the content for a text of a file that the client has. If the file on disk has the same text, saved is set

@@ -1,6 +1,7 @@
 package filecontext
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
@@ -40,28 +41,128 @@ func NewRemoteRoots(cwd string, source source.Files, limits Limits) (*Roots, err
 // IsRemote reports whether the files are not on a disk of this machine.
 func (r *Roots) IsRemote() bool { return r.remote != nil }
 
-// read implements Roots.Read. The stamp is that of a list from before the text: of a file that has changed since the list,
-// the next comparison reads the text again.
+// read implements Roots.Read.
 func (s *remote) read(ctx context.Context, ref Ref) (Content, error) {
 	known := s.source.Known()
-	data, secret, err := s.readBytes(ctx, ref)
+	text, err := s.readBytes(ctx, ref, source.Reading{Limit: s.limits.FileBytes})
 	if err != nil {
 		return Content{}, err
 	}
-	content, err := contentOf(ref, data, s.limits.FileBytes)
-	content.Secret = secret
-	if known != nil {
-		content.stamp, _ = statIn(known, ref)
+	return s.content(ref, &text, known)
+}
+
+// content returns the content of a file that was read. known is the list from before that; nil for none. If the source does
+// not tell the version of the text, the stamp is that of the list: of a file that has changed since then, the next comparison
+// reads the text again. It does so, too, if the text has another version than the list.
+func (s *remote) content(ref Ref, text *source.Text, known *source.List) (Content, error) {
+	content, err := contentOf(ref, text.Data, s.limits.FileBytes)
+	content.Secret, _ = s.limits.Guard.checkName(ref)
+	if known == nil {
+		return content, err
+	}
+	if file, listed := known.Find(ref.name); listed && (text.Version == "" || text.Version == file.Version) {
+		content.stamp = stampOf(file)
 	}
 	return content, err
 }
 
-func (s *remote) readBytes(ctx context.Context, ref Ref) (data []byte, secret bool, err error) {
-	if secret, err = s.limits.Guard.checkName(ref); err != nil {
-		return nil, secret, err
+// readBytes reads a file as its name allows. A file whose size in the list exceeds the limit is refused without a request.
+func (s *remote) readBytes(ctx context.Context, ref Ref, how source.Reading) (source.Text, error) {
+	if err := s.mayRead(ref, how.Limit); err != nil {
+		return source.Text{}, err
 	}
-	text, err := s.source.Read(ctx, ref.name, s.limits.FileBytes)
-	return []byte(text), secret, refuseAt(ref, err)
+	text, err := s.source.Read(ctx, ref.name, how)
+	return text, refuseAt(ref, err)
+}
+
+// mayRead refuses a file by its name, or by its size in the newest list.
+func (s *remote) mayRead(ref Ref, limit int64) error {
+	if _, err := s.limits.Guard.checkName(ref); err != nil {
+		return err
+	}
+	if known := s.source.Known(); known != nil {
+		if file, listed := known.Find(ref.name); listed && file.Size > limit {
+			return tooLarge(ref, file.Size, limit)
+		}
+	}
+	return nil
+}
+
+// readEachBytes is about the maximum size of the files that ReadEach requests at once.
+const readEachBytes = 2 << 20
+
+// ReadEach reads several files, as Read does, and calls found with each of them or its error, in any order. On a disk it reads
+// one after the other; files of a source are read many at a time. It returns the error of ctx.
+func (r *Roots) ReadEach(ctx context.Context, refs []Ref, found func(at int, content Content, err error)) error {
+	if r.remote != nil {
+		return r.remote.readEach(ctx, refs, found)
+	}
+	for i := range refs {
+		content, err := r.Read(ctx, refs[i])
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		found(i, content, err)
+	}
+	return nil
+}
+
+// readEach implements Roots.ReadEach.
+func (s *remote) readEach(ctx context.Context, refs []Ref, found func(at int, content Content, err error)) error {
+	var left []int // places in refs
+	for i := range refs {
+		if err := s.mayRead(refs[i], s.limits.FileBytes); err != nil {
+			found(i, Content{}, err)
+			continue
+		}
+		left = append(left, i)
+	}
+	for len(left) > 0 {
+		known := s.source.Known()
+		texts, err := s.source.ReadSome(ctx, s.together(refs, left, known), source.Reading{Limit: s.limits.FileBytes})
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		var missing []int
+		for _, i := range left {
+			text, ok := texts[refs[i].name]
+			if text.Err = cmp.Or(err, text.Err); text.Err != nil {
+				found(i, Content{}, refuseAt(refs[i], text.Err))
+			} else if ok {
+				content, err := s.content(refs[i], &text, known)
+				found(i, content, err)
+			} else {
+				missing = append(missing, i)
+			}
+		}
+		left = missing
+	}
+	return nil
+}
+
+// together returns the names of files that are read by one request: the first ones of left that are not too large together,
+// by their sizes in the list.
+func (s *remote) together(refs []Ref, left []int, known *source.List) (names []string) {
+	room := int64(readEachBytes)
+	for _, i := range left {
+		name := refs[i].name
+		if known != nil {
+			if file, listed := known.Find(name); listed {
+				room -= file.Size
+			}
+		}
+		if len(names) > 0 && room < 0 || len(names) == source.MaxPaths {
+			break
+		}
+		names = append(names, name)
+	}
+	return names
+}
+
+// picture returns the bytes of a file.
+func (s *remote) picture(ctx context.Context, ref Ref) ([]byte, error) {
+	text, err := s.readBytes(ctx, ref, source.Reading{Limit: MaxPicture, Binary: true})
+	return text.Data, err
 }
 
 // opened implements Roots.Opened for a text that was decoded.
@@ -136,8 +237,8 @@ func (r *Roots) Source() source.Files {
 
 // ReadSource returns the bytes of a file of the source. The error is a *RefusedError, or that of ctx.
 func (r *Roots) ReadSource(ctx context.Context, ref Ref) ([]byte, error) {
-	data, _, err := r.remote.readBytes(ctx, ref)
-	return data, err
+	text, err := r.remote.readBytes(ctx, ref, source.Reading{Limit: r.remote.limits.FileBytes})
+	return text.Data, err
 }
 
 // CheckName refuses a path that sessions must not use because of its name. The error is a *RefusedError.

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -36,6 +37,17 @@ var requestsToClients = map[string]struct {
 		},
 		func(result json.RawMessage) read { return asText(editor.WorkspacePage(result)) },
 	},
+	editor.MethodReadFiles: {
+		func(ctx context.Context, client clients.Client, params json.RawMessage) read {
+			in := from[editor.ReadFilesParams](params)
+			return asText(client.ReadFiles(ctx, clients.ReadMany{
+				Folder: in.Folder, Paths: in.Paths, Binary: in.Encoding != "", MaxFile: in.MaxFile, MaxBytes: in.MaxBytes,
+			}, 0))
+		},
+		func(result json.RawMessage) read {
+			return asText(editor.FilesRead(bytes.Contains(result, []byte(`"data"`)))(result))
+		},
+	},
 	editor.MethodDeleteFile: {
 		func(ctx context.Context, client clients.Client, params json.RawMessage) read {
 			return outcome("", client.DeleteFile(ctx, from[editor.DeleteFileParams](params).Path, 0))
@@ -55,38 +67,38 @@ var requestsToClients = map[string]struct {
 		},
 		func(result json.RawMessage) read { return answered(wire.PermissionAnswer(result)) },
 	},
-	wire.MethodCreateTerminal: {
+	editor.MethodCreateTerminal: {
 		func(ctx context.Context, client clients.Client, params json.RawMessage) read {
-			in := from[wire.CreateTerminalParams](params)
+			in := from[editor.CreateTerminalParams](params)
 			c := clients.TerminalCommand{Program: in.Command, Args: in.Args, Dir: in.Dir, Limit: in.Limit}
 			for _, v := range in.Env {
 				c.Env = append(c.Env, clients.Variable(v))
 			}
 			return outcome(client.CreateTerminal(ctx, c, 0))
 		},
-		func(result json.RawMessage) read { return outcome(wire.CreatedTerminal(result)) },
+		func(result json.RawMessage) read { return outcome(editor.CreatedTerminal(result)) },
 	},
-	wire.MethodTerminalOutput: {
+	editor.MethodTerminalOutput: {
 		func(ctx context.Context, client clients.Client, params json.RawMessage) read {
-			return asText(client.TerminalOutput(ctx, from[wire.TerminalParams](params).TerminalID, 0))
+			return asText(client.TerminalOutput(ctx, from[editor.TerminalParams](params).TerminalID, 0))
 		},
-		func(result json.RawMessage) read { return asText(wire.TerminalOutput(result)) },
+		func(result json.RawMessage) read { return asText(editor.TerminalOutput(result)) },
 	},
-	wire.MethodWaitForExit: {
+	editor.MethodWaitForExit: {
 		func(ctx context.Context, client clients.Client, params json.RawMessage) read {
-			return asText(client.WaitForExit(ctx, from[wire.TerminalParams](params).TerminalID, 0))
+			return asText(client.WaitForExit(ctx, from[editor.TerminalParams](params).TerminalID, 0))
 		},
-		func(result json.RawMessage) read { return asText(wire.CommandExit(result)) },
+		func(result json.RawMessage) read { return asText(editor.CommandExit(result)) },
 	},
-	wire.MethodKillTerminal: {
+	editor.MethodKillTerminal: {
 		ask: func(_ context.Context, client clients.Client, params json.RawMessage) read {
-			client.KillTerminal(from[wire.TerminalParams](params).TerminalID, 0)
+			client.KillTerminal(from[editor.TerminalParams](params).TerminalID, 0)
 			return read{}
 		},
 	},
-	wire.MethodReleaseTerminal: {
+	editor.MethodReleaseTerminal: {
 		ask: func(_ context.Context, client clients.Client, params json.RawMessage) read {
-			client.ReleaseTerminal(from[wire.TerminalParams](params).TerminalID, 0)
+			client.ReleaseTerminal(from[editor.TerminalParams](params).TerminalID, 0)
 			return read{}
 		},
 	},

@@ -11,6 +11,7 @@ import (
 	"strata/history"
 	"strata/internal/testclient"
 	"strata/rpc"
+	"strata/server/editor"
 	"strata/server/wire"
 	"strata/session"
 	"strata/session/shell"
@@ -39,7 +40,7 @@ func startTerminals(t *testing.T) *terminalEditor {
 	e := &terminalEditor{ts: ts, Editor: testclient.Connect(t, ts.ready.WebSocket, ts.token.Reveal()), window: ts.editor()}
 	e.InitializeWith(map[string]any{"terminal": true})
 	e.output.Store(&wireOutput{})
-	e.Serve(wire.MethodTerminalOutput, func(json.RawMessage) (any, *rpc.Error) { return e.output.Load(), nil })
+	e.Serve(editor.MethodTerminalOutput, func(json.RawMessage) (any, *rpc.Error) { return e.output.Load(), nil })
 	e.sid = e.NewSession(ts.work)
 	ts.choose(e.Editor, e.sid, "approval", "auto")
 	if _, err := e.window.Attach(e.sid, testclient.Place{}); err != nil {
@@ -51,7 +52,7 @@ func startTerminals(t *testing.T) *terminalEditor {
 // runs prompts for a command, and answers that its terminal is named t and a number.
 func (e *terminalEditor) runs(number int) *testclient.Turn {
 	turn := e.Start(e.sid, fmt.Sprintf("call run_command {\"command\":\"make %d\"}\n---\nsay Done.", number))
-	if err := e.Respond(e.Asked(wire.MethodCreateTerminal, number), map[string]any{"terminalId": fmt.Sprint("t", number)}); err != nil {
+	if err := e.Respond(e.Asked(editor.MethodCreateTerminal, number), map[string]any{"terminalId": fmt.Sprint("t", number)}); err != nil {
 		e.ts.t.Fatal(err)
 	}
 	return turn
@@ -116,7 +117,7 @@ func (e *terminalEditor) order() (all []string) {
 	for _, f := range e.Frames() {
 		var params struct{ Update callState }
 		switch {
-		case f.Method == wire.MethodTerminalOutput: // how often depends on the time
+		case f.Method == editor.MethodTerminalOutput: // how often depends on the time
 		case strings.HasPrefix(f.Method, "terminal/"):
 			all = append(all, strings.TrimPrefix(f.Method, "terminal/"))
 		case f.Kind == "tool_call_update" && json.Unmarshal(f.Params, &params) == nil && params.Update.terminal() != "":
@@ -164,13 +165,13 @@ func TestACommandInATerminalOfTheEditor(t *testing.T) {
 		late.Expect(begun)
 	}
 	e.output.Store(&wireOutput{Output: "begun\nended\n"})
-	if err := e.Respond(e.Asked(wire.MethodWaitForExit, 1), map[string]any{"exitCode": 0}); err != nil {
+	if err := e.Respond(e.Asked(editor.MethodWaitForExit, 1), map[string]any{"exitCode": 0}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := turn.Wait(); err != nil {
 		t.Fatal(err)
 	}
-	e.Asked(wire.MethodReleaseTerminal, 1)
+	e.Asked(editor.MethodReleaseTerminal, 1)
 	e.Expect(shows(e.sid, "completed", inTerminal("t1")))
 	for _, window := range []*testclient.Editor{e.window, loads, attaches} {
 		window.Expect(shows(e.sid, "completed", withText("begun\nended\n")))
@@ -195,20 +196,20 @@ func TestACancelledCommandInATerminal(t *testing.T) {
 	t.Parallel()
 	e := startTerminals(t)
 	turn := e.runs(1)
-	e.Asked(wire.MethodWaitForExit, 1)
+	e.Asked(editor.MethodWaitForExit, 1)
 	e.Cancel(e.sid)
 	if outcome, err := turn.Wait(); err != nil || outcome.StopReason != "cancelled" {
 		t.Errorf("got %+v, %v", outcome, err)
 	}
-	e.Asked(wire.MethodReleaseTerminal, 1)
+	e.Asked(editor.MethodReleaseTerminal, 1)
 	next := e.runs(2)
-	if err := e.Respond(e.Asked(wire.MethodWaitForExit, 2), map[string]any{"exitCode": 0}); err != nil {
+	if err := e.Respond(e.Asked(editor.MethodWaitForExit, 2), map[string]any{"exitCode": 0}); err != nil {
 		t.Fatal(err)
 	}
 	if outcome, err := next.Wait(); err != nil || outcome.StopReason != "end_turn" {
 		t.Errorf("got %+v, %v", outcome, err)
 	}
-	e.Asked(wire.MethodReleaseTerminal, 2)
+	e.Asked(editor.MethodReleaseTerminal, 2)
 	var requests []string
 	for _, what := range e.order() {
 		if !strings.Contains(what, " in ") {
@@ -235,7 +236,7 @@ func TestAnEditorVanishesWithACommand(t *testing.T) {
 			t.Parallel()
 			e := startTerminals(t)
 			e.runs(1)
-			end(e, e.Asked(wire.MethodWaitForExit, 1))
+			end(e, e.Asked(editor.MethodWaitForExit, 1))
 			<-e.Done()
 			e.window.Expect(testclient.Says(e.sid, testclient.AgentChunk, "Done."))
 			if call := lastCall(e.window.Frames(), e.sid); call.text() == "" || call.Status == "in_progress" {
@@ -252,7 +253,7 @@ func TestASessionEndsWhileATerminalIsCreated(t *testing.T) {
 	t.Parallel()
 	e := startTerminals(t)
 	e.Start(e.sid, "call run_command {\"command\":\"make\"}")
-	create := e.Asked(wire.MethodCreateTerminal, 1)
+	create := e.Asked(editor.MethodCreateTerminal, 1)
 	if err := e.Call("session/close", map[string]any{"sessionId": e.sid}, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -262,7 +263,7 @@ func TestASessionEndsWhileATerminalIsCreated(t *testing.T) {
 	if err := e.Respond(create, map[string]any{"terminalId": "t1"}); err != nil {
 		t.Fatal(err)
 	}
-	e.Asked(wire.MethodReleaseTerminal, 1)
+	e.Asked(editor.MethodReleaseTerminal, 1)
 	if got, want := e.order(), []string{"create", "kill", "release"}; !slices.Equal(got, want) {
 		t.Errorf("the editor received %q, want %q", got, want)
 	}

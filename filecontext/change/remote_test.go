@@ -29,12 +29,22 @@ func (s *texts) Known() *source.List {
 	return list
 }
 
-func (s *texts) Read(_ context.Context, path string, _ int64) (string, error) {
+func (s *texts) Read(_ context.Context, path string, _ source.Reading) (source.Text, error) {
 	text, ok := s.files[path]
 	if !ok {
-		return "", &filecontext.RefusedError{Path: path, Reason: filecontext.ReasonMissing}
+		return source.Text{}, &filecontext.RefusedError{Path: path, Reason: filecontext.ReasonMissing}
 	}
-	return text, nil
+	return source.Text{Data: []byte(text)}, nil
+}
+
+func (s *texts) ReadSome(ctx context.Context, paths []string, how source.Reading) (map[string]source.Text, error) {
+	all := make(map[string]source.Text)
+	for _, path := range paths {
+		text, err := s.Read(ctx, path, how)
+		text.Err = err
+		all[path] = text
+	}
+	return all, nil
 }
 
 func (s *texts) Write(_ context.Context, path, text string) error {

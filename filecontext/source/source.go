@@ -18,8 +18,10 @@ type Files interface {
 	List(ctx context.Context) (*List, error)
 	// Known returns the newest list that is known, nil for none. It does not wait.
 	Known() *List
-	// Read returns the text of a file, which need not be in the list. A text above limit bytes is refused.
-	Read(ctx context.Context, path string, limit int64) (string, error)
+	// Read returns a file, which need not be in the list. The error of the file is returned as that of Read.
+	Read(ctx context.Context, path string, r Reading) (Text, error)
+	// ReadSome returns some of several files by their paths, at least one: the others must be read again. Each has its own error.
+	ReadSome(ctx context.Context, paths []string, r Reading) (map[string]Text, error)
 
 	// Write replaces the text of a file, or creates the file with its folders. Move does not replace a file. After an error,
 	// each of them may have changed the files.
@@ -27,6 +29,22 @@ type Files interface {
 	Delete(ctx context.Context, path string) error
 	Move(ctx context.Context, from, to string) error
 }
+
+// Reading says how files are read.
+type Reading struct {
+	Limit  int64 // maximum size of a file in bytes; a larger one is refused
+	Binary bool  // as bytes, for files that are not text
+}
+
+// Text is a file that was read.
+type Text struct {
+	Data    []byte
+	Version string // as in a list, of these bytes; empty: not known
+	Err     error  // a *filecontext.RefusedError: why the file cannot be read
+}
+
+// MaxPaths is the maximum number of paths in a call of ReadSome.
+const MaxPaths = 256
 
 // File is a file in a list.
 type File struct {

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"strata/rpc"
-	"strata/server/wire"
 	"strata/session/clients"
 )
 
@@ -25,8 +24,8 @@ func (e *Editor) CreateTerminal(ctx context.Context, c clients.TerminalCommand, 
 	created, abandoned := make(chan terminal), make(chan struct{})
 	defer close(abandoned)
 	e.of.Go(func() {
-		params := wire.NewCreateTerminalParams(e.of.SessionID, c)
-		id, err := ask(context.WithoutCancel(ctx), e, createTime, wire.MethodCreateTerminal, params, after, wire.CreatedTerminal)
+		params := NewCreateTerminalParams(e.of.SessionID, c)
+		id, err := ask(context.WithoutCancel(ctx), e, createTime, MethodCreateTerminal, params, after, CreatedTerminal)
 		select {
 		case created <- terminal{id, err}:
 			return
@@ -53,26 +52,26 @@ type terminal struct {
 
 // TerminalOutput returns the output of the command so far.
 func (e *Editor) TerminalOutput(ctx context.Context, id string, after uint64) (clients.TerminalOutput, error) {
-	return ask(ctx, e, outputTime, wire.MethodTerminalOutput, e.terminal(id), after, wire.TerminalOutput)
+	return ask(ctx, e, outputTime, MethodTerminalOutput, e.terminal(id), after, TerminalOutput)
 }
 
 // WaitForExit blocks until the command has ended.
 func (e *Editor) WaitForExit(ctx context.Context, id string, after uint64) (clients.Exit, error) {
-	return ask(ctx, e, exitTime, wire.MethodWaitForExit, e.terminal(id), after, wire.CommandExit)
+	return ask(ctx, e, exitTime, MethodWaitForExit, e.terminal(id), after, CommandExit)
 }
 
 // KillTerminal makes the client end the command.
 func (e *Editor) KillTerminal(id string, after uint64) {
-	e.end(wire.MethodKillTerminal, id, after)
+	e.end(MethodKillTerminal, id, after)
 }
 
 // ReleaseTerminal makes the client end the command, and releases the terminal.
 func (e *Editor) ReleaseTerminal(id string, after uint64) {
-	e.end(wire.MethodReleaseTerminal, id, after)
+	e.end(MethodReleaseTerminal, id, after)
 }
 
-func (e *Editor) terminal(id string) wire.TerminalParams {
-	return wire.TerminalParams{SessionID: e.of.SessionID, TerminalID: id}
+func (e *Editor) terminal(id string) TerminalParams {
+	return TerminalParams{SessionID: e.of.SessionID, TerminalID: id}
 }
 
 // ending is a kill or release request, for whose response nobody waits.

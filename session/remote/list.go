@@ -57,18 +57,23 @@ func (f *Files) listAgain(ctx context.Context, last *list) (*list, error) {
 		if last != nil && last.of == c {
 			since = last.version
 		}
-		b := builder{files: map[string]source.File{}, room: maxBytes}
+		b := newBuilder()
 		request := clients.List{Folder: f.folder, Since: since, Limit: pageFiles}
 		for range maxPages {
 			page, err := c.ListWorkspace(ctx, request, 0)
+			if request.Cursor == "" {
+				switch {
+				case hasCode(err, notServed), hasCode(err, notMine):
+					return nil, errNotHolder
+				case err == nil && since != "" && page.Unchanged:
+					return last, nil
+				case err == nil && since != "" && page.Changes:
+					return last.changed(&page), nil
+				}
+				b.version = page.Version
+			}
 			if err != nil {
 				return nil, err
-			}
-			if page.Unchanged && since != "" && request.Cursor == "" {
-				return last, nil
-			}
-			if request.Cursor == "" {
-				b.version = page.Version
 			}
 			b.add(&page)
 			if page.Next == "" || b.full {
@@ -90,6 +95,39 @@ type builder struct {
 	out     source.List
 }
 
+func newBuilder() *builder { return &builder{files: make(map[string]source.File), room: maxBytes} }
+
+// changed returns the list after the changes that a page contains.
+func (l *list) changed(page *clients.ListPage) *list {
+	gone := make(map[string]bool, len(page.Removed)+len(page.Files))
+	for _, path := range page.Removed {
+		gone[path] = true
+	}
+	for i := range page.Files {
+		gone[page.Files[i].Path] = true
+	}
+	b := newBuilder()
+	b.version, b.out.Cut, b.out.Nameless = page.Version, l.files.Cut, l.files.Nameless
+	for _, file := range l.files.Files {
+		if !gone[file.Path] {
+			b.put(file)
+		}
+	}
+	b.add(page)
+	return b.list(l.of)
+}
+
+// put adds a file that has a valid path and fits.
+func (b *builder) put(file source.File) {
+	size := len(file.Path) + len(file.Version)
+	if len(b.files) >= maxFiles || size > b.room {
+		b.full, b.out.Cut = true, true
+		return
+	}
+	b.room -= size
+	b.files[file.Path] = file
+}
+
 // add adds the files of a page. It counts those whose paths are not valid, and ends the list at its bounds.
 func (b *builder) add(page *clients.ListPage) {
 	b.out.Cut = b.out.Cut || page.Cut
@@ -99,25 +137,18 @@ func (b *builder) add(page *clients.ListPage) {
 			b.out.Nameless++
 			continue
 		}
-		version := file.Version
-		if len(version) > maxVersion {
-			version = ""
-		}
-		size := len(file.Path) + len(version)
-		if len(b.files) >= maxFiles || size > b.room {
-			b.full, b.out.Cut = true, true
+		b.put(source.File{
+			Path: file.Path, Size: max(file.Size, 0), Modified: max(file.Modified, 0), Version: shortVersion(file.Version),
+		})
+		if b.full {
 			return
 		}
-		b.room -= size
-		b.files[file.Path] = source.File{Path: file.Path, Size: max(file.Size, 0), Modified: max(file.Modified, 0), Version: version}
 	}
 }
 
 // list returns the list of the pages so far.
 func (b *builder) list(of clients.Client) *list {
-	if len(b.version) > maxVersion {
-		b.version = ""
-	}
+	b.version = shortVersion(b.version)
 	for _, file := range b.files {
 		b.out.Files = append(b.out.Files, file)
 	}

@@ -34,8 +34,9 @@ type session struct {
 	folder string // names the files, absolute
 
 	mu      sync.Mutex
-	holders []clients.Client // that have the files, the newest first
-	joined  chan struct{}    // closed when a client joins, and replaced
+	holders []clients.Client        // that have the files, the newest first
+	single  map[clients.Client]bool // of the holders, those that do not serve ReadFiles
+	joined  chan struct{}           // closed when a client joins, and replaced
 
 	listing chan *list // the newest list; empty while a goroutine asks for it
 	known   atomic.Pointer[source.List]
@@ -46,7 +47,7 @@ var _ source.Files = (*Files)(nil)
 // New returns the files of a session without clients. folder is an absolute path with slashes that names them. Without a client
 // that has the files, their requests fail immediately.
 func New(folder string) *Files {
-	f := &Files{session: &session{folder: path.Clean(folder), joined: make(chan struct{}), listing: make(chan *list, 1)}}
+	f := &Files{session: &session{folder: path.Clean(folder), single: make(map[clients.Client]bool), joined: make(chan struct{}), listing: make(chan *list, 1)}}
 	f.listing <- nil
 	return f
 }
@@ -54,24 +55,38 @@ func New(folder string) *Files {
 // Patient returns the same files for calls of tools, which wait for a client to return.
 func (f *Files) Patient() *Files { return &Files{f.session, returnTime} }
 
-// Join adds a client that has subscribed. It has no effect on one that holds no workspaces. The newest client is asked.
-func (f *Files) Join(client clients.Client) {
+// Join adds a client that has subscribed, and reports whether it has the files: clients without files of this session have no
+// effect. The newest client is asked.
+func (f *Files) Join(client clients.Client) bool {
 	if !client.Can(clients.Workspaces) {
-		return
+		return false
 	}
-	f.Leave(client)
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.holders = slices.Insert(f.holders, 0, client)
+	f.holders = append([]clients.Client{client}, f.without(client)...)
 	close(f.joined)
 	f.joined = make(chan struct{})
+	return true
+}
+
+// IsAway reports whether no client has the files now.
+func (f *Files) IsAway() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return len(f.holders) == 0
 }
 
 // Leave removes a client that has unsubscribed, or whose connection has ended.
 func (f *Files) Leave(client clients.Client) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.holders = slices.DeleteFunc(f.holders, func(other clients.Client) bool { return other == client })
+	f.holders = f.without(client)
+	delete(f.single, client)
+}
+
+// without returns a copy of the holders without a client. The lock must be held.
+func (f *Files) without(client clients.Client) []clients.Client {
+	return slices.DeleteFunc(slices.Clone(f.holders), func(other clients.Client) bool { return other == client })
 }
 
 // holder returns the client to ask, nil for none. It waits as long as the patience says, or until ctx ends.
@@ -105,8 +120,11 @@ func (f *Files) Terminal() clients.Client {
 	return nil
 }
 
-// ask sends a request to the client that has the files, and to the next one if its connection has ended. name is the path for
-// errors.
+// errNotHolder is the error of a client that does not have the files, whatever it said.
+var errNotHolder = errors.New("the client has other files")
+
+// ask sends a request to the client that has the files, and to the next one if its connection has ended, or if it has other
+// files. name is the path for errors.
 func ask[T any](ctx context.Context, f *Files, name string, request func(clients.Client) (T, error)) (T, error) {
 	for client := f.holder(ctx); client != nil; client = f.holder(ctx) {
 		result, err := request(client)
@@ -116,7 +134,7 @@ func ask[T any](ctx context.Context, f *Files, name string, request func(clients
 		if ctx.Err() != nil {
 			return result, ctx.Err()
 		}
-		if !errors.Is(err, clients.ErrGone) {
+		if !errors.Is(err, clients.ErrGone) && !errors.Is(err, errNotHolder) {
 			return result, refused(name, err)
 		}
 		f.Leave(client)
@@ -127,9 +145,6 @@ func ask[T any](ctx context.Context, f *Files, name string, request func(clients
 	}
 	return none, &filecontext.RefusedError{Path: name, Reason: filecontext.ReasonAway}
 }
-
-// notFound is the code of ACP's error for a resource that does not exist.
-const notFound = -32002
 
 // maxMessage is the maximum length of a client's message in an error, in characters.
 const maxMessage = 200
@@ -143,14 +158,18 @@ func refused(name string, err error) error {
 	case refusal.Code == notFound:
 		return &filecontext.RefusedError{Path: name, Reason: filecontext.ReasonMissing}
 	}
+	reason := filecontext.ReasonUnreadable
+	if refusal.Code == tooLarge {
+		reason = filecontext.ReasonTooLarge
+	}
 	return &filecontext.RefusedError{
-		Path: name, Reason: filecontext.ReasonUnreadable, Detail: filecontext.Printable(clip.Line(refusal.Message, maxMessage)),
+		Path: name, Reason: reason, Detail: filecontext.Printable(clip.Line(refusal.Message, maxMessage)),
 	}
 }
 
 // known returns the error of a request without what a client has sent.
 func known(err error) string {
-	for _, one := range []error{clients.ErrLate, clients.ErrBusy, clients.ErrInvalid} {
+	for _, one := range []error{clients.ErrLate, clients.ErrBusy, clients.ErrInvalid, errNothing} {
 		if errors.Is(err, one) {
 			return one.Error()
 		}
@@ -160,17 +179,6 @@ func known(err error) string {
 
 // absolute returns the path of a file as clients know it.
 func (f *Files) absolute(name string) string { return path.Join(f.folder, name) }
-
-// Read implements source.Files.
-func (f *Files) Read(ctx context.Context, name string, limit int64) (string, error) {
-	text, err := ask(ctx, f, name, func(c clients.Client) (string, error) {
-		return c.ReadTextFile(ctx, clients.Read{Path: f.absolute(name)}, 0)
-	})
-	if err == nil && int64(len(text)) > limit {
-		return "", &filecontext.RefusedError{Path: name, Reason: filecontext.ReasonTooLarge}
-	}
-	return text, err
-}
 
 // Write implements source.Files.
 func (f *Files) Write(ctx context.Context, name, text string) error {

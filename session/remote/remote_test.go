@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 
 	"strata/filecontext"
+	"strata/filecontext/source"
 	"strata/session/clients"
 )
 
@@ -19,6 +20,9 @@ type client struct {
 	list  func(clients.List) (clients.ListPage, error)
 	read  func(path string) (string, error)
 	write func(path string) error
+
+	readSome func(clients.ReadMany) ([]clients.ReadResult, error) // nil: not served
+
 	asked []string
 }
 
@@ -34,6 +38,14 @@ func (c *client) ListWorkspace(_ context.Context, l clients.List, _ uint64) (cli
 func (c *client) ReadTextFile(_ context.Context, r clients.Read, _ uint64) (string, error) {
 	c.asked = append(c.asked, "read "+r.Path)
 	return c.read(r.Path)
+}
+
+func (c *client) ReadFiles(_ context.Context, r clients.ReadMany, _ uint64) ([]clients.ReadResult, error) {
+	if c.readSome == nil {
+		return nil, &clients.Refused{Code: notServed}
+	}
+	c.asked = append(c.asked, fmt.Sprint("read some ", len(r.Paths)))
+	return c.readSome(r)
 }
 
 func (c *client) WriteTextFile(_ context.Context, w clients.Write, _ uint64) error {
@@ -143,7 +155,7 @@ func TestErrorsOfAClient(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := with(&client{read: func(string) (string, error) { return "too long", test.err }})
-			if _, err := f.Read(t.Context(), "a", 3); filecontext.ReasonOf(err) != test.want {
+			if _, err := f.Read(t.Context(), "a", source.Reading{Limit: 3}); filecontext.ReasonOf(err) != test.want {
 				t.Errorf("got %v", err)
 			}
 		})
@@ -156,8 +168,8 @@ func TestAnotherClientTakesOver(t *testing.T) {
 	first := &client{read: func(string) (string, error) { return "text", nil }, write: func(string) error { return nil }}
 	second := &client{read: func(string) (string, error) { return "", clients.ErrGone }, write: gone}
 	f := with(first, second)
-	if text, err := f.Read(t.Context(), "a", 10); err != nil || text != "text" {
-		t.Errorf("read %q, %v", text, err)
+	if text, err := f.Read(t.Context(), "a", source.Reading{Limit: 10}); err != nil || string(text.Data) != "text" {
+		t.Errorf("read %q, %v", text.Data, err)
 	}
 	third := &client{write: gone}
 	f.Join(third)
@@ -176,12 +188,12 @@ func TestAnotherClientTakesOver(t *testing.T) {
 func TestPatientFilesWaitForAClient(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := New("/project")
-		if _, err := f.Read(t.Context(), "a", 10); filecontext.ReasonOf(err) != filecontext.ReasonAway {
+		if _, err := f.Read(t.Context(), "a", source.Reading{Limit: 10}); filecontext.ReasonOf(err) != filecontext.ReasonAway {
 			t.Errorf("without patience: %v", err)
 		}
 		read := make(chan error)
 		go func() {
-			_, err := f.Patient().Read(t.Context(), "a", 10)
+			_, err := f.Patient().Read(t.Context(), "a", source.Reading{Limit: 10})
 			read <- err
 		}()
 		synctest.Wait()

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"strata/filecontext"
+	"strata/filecontext/source"
 	"strata/history"
 )
 
@@ -101,7 +102,7 @@ func (s *searcher) run(ctx context.Context, in searchInput, limit int) (Result, 
 	found := report{context: min(in.Context, maxContext), left: limit - reportFrame, skipped: make(map[filecontext.Reason]int)}
 	if one, ok := s.textAt(in.Path, texts); ok {
 		found.total = 1
-		s.search(timed, m, []source{one}, &found)
+		s.search(timed, m, []searchable{one}, &found)
 		return found.result(), ctx.Err()
 	}
 	all, err := folders(timed, s.roots, in.Path, in.Ignored)
@@ -126,8 +127,8 @@ func (s *searcher) run(ctx context.Context, in searchInput, limit int) (Result, 
 	return found.result(), ctx.Err()
 }
 
-// source is a file to search.
-type source struct {
+// searchable is a file to search.
+type searchable struct {
 	ref  filecontext.Ref
 	text *filecontext.Content // nil: it is on disk
 }
@@ -141,24 +142,24 @@ func (s *searcher) clientTexts(ctx context.Context) (map[string]filecontext.Cont
 }
 
 // textAt returns the text of a client that is searched instead of the file at a path, which need not exist.
-func (s *searcher) textAt(path string, texts map[string]filecontext.Content) (source, bool) {
+func (s *searcher) textAt(path string, texts map[string]filecontext.Content) (searchable, bool) {
 	ref, err := s.roots.Locate(path)
 	content, ok := texts[ref.Path]
-	return source{ref, &content}, ok && err == nil
+	return searchable{ref, &content}, ok && err == nil
 }
 
 // filesOf returns the files of a folder that a search includes, sorted by path: those on disk, and texts of clients.
 func filesOf(
 	ctx context.Context, f *folder, include *filecontext.Pattern, texts map[string]filecontext.Content,
-) ([]source, error) {
+) ([]searchable, error) {
 	listed, err := f.matching(ctx, include)
 	if err != nil {
 		return nil, err
 	}
-	var all []source
+	var all []searchable
 	known := make(map[string]bool)
 	for _, file := range listed {
-		one := source{ref: file.Ref}
+		one := searchable{ref: file.Ref}
 		if content, ok := texts[file.Ref.Path]; ok {
 			one.text = &content
 			known[file.Ref.Path] = true
@@ -171,31 +172,23 @@ func filesOf(
 			continue
 		}
 		content := texts[path]
-		all = append(all, source{filecontext.Ref{Path: path}, &content})
+		all = append(all, searchable{filecontext.Ref{Path: path}, &content})
 	}
-	slices.SortFunc(all, func(a, b source) int { return strings.Compare(a.ref.Path, b.ref.Path) })
+	slices.SortFunc(all, func(a, b searchable) int { return strings.Compare(a.ref.Path, b.ref.Path) })
 	return all, nil
 }
 
 // search searches files, several at a time, and reports them in their order until the report is full or ctx ends.
-func (s *searcher) search(ctx context.Context, m *matcher, files []source, found *report) {
-	for batch := range slices.Chunk(files, searchBatch) {
+func (s *searcher) search(ctx context.Context, m *matcher, files []searchable, found *report) {
+	size, inBatch := searchBatch, s.inFiles
+	if s.roots.IsRemote() {
+		size, inBatch = source.MaxPaths, s.inTexts
+	}
+	for batch := range slices.Chunk(files, size) {
 		if found.full() {
 			return
 		}
-		results := make([]searched, len(batch))
-		group := errgroup.Group{}
-		group.SetLimit(searchWorkers)
-		for i := range batch {
-			if ctx.Err() != nil {
-				break
-			}
-			group.Go(func() error {
-				results[i] = s.file(ctx, m, &batch[i], found.context)
-				return nil
-			})
-		}
-		_ = group.Wait() // no function returns an error
+		results := inBatch(ctx, m, batch, found.context)
 		for i := range results {
 			if found.full() {
 				return
@@ -206,6 +199,37 @@ func (s *searcher) search(ctx context.Context, m *matcher, files []source, found
 			return
 		}
 	}
+}
+
+// inFiles searches files on disk, several at a time.
+func (s *searcher) inFiles(ctx context.Context, m *matcher, files []searchable, around int) []searched {
+	results := make([]searched, len(files))
+	group := errgroup.Group{}
+	group.SetLimit(searchWorkers)
+	for i := range files {
+		if ctx.Err() != nil {
+			break
+		}
+		group.Go(func() error {
+			results[i] = s.file(ctx, m, &files[i], around)
+			return nil
+		})
+	}
+	_ = group.Wait() // no function returns an error
+	return results
+}
+
+// inTexts searches files that a client has, whose texts it returns many at a time.
+func (s *searcher) inTexts(ctx context.Context, m *matcher, files []searchable, around int) []searched {
+	results := make([]searched, len(files))
+	refs := make([]filecontext.Ref, len(files))
+	for i := range files {
+		refs[i] = files[i].ref
+	}
+	_ = s.roots.ReadEach(ctx, refs, func(at int, content filecontext.Content, err error) { // the caller looks at ctx
+		results[at] = inText(ctx, m, &content, err, around)
+	})
+	return results
 }
 
 // searched is the result for one file.
@@ -226,14 +250,18 @@ type shownLine struct {
 }
 
 // file searches one file.
-func (s *searcher) file(ctx context.Context, m *matcher, one *source, around int) (out searched) {
-	content := one.text
-	if content == nil {
-		read, err := s.read(ctx, one.ref)
-		if err != nil {
-			return searched{done: ctx.Err() == nil, skipped: filecontext.ReasonOf(err)}
-		}
-		content = &read
+func (s *searcher) file(ctx context.Context, m *matcher, one *searchable, around int) searched {
+	if one.text != nil {
+		return inText(ctx, m, one.text, nil, around)
+	}
+	content, err := s.read(ctx, one.ref)
+	return inText(ctx, m, &content, err, around)
+}
+
+// inText searches the text of a file, unless reading it failed.
+func inText(ctx context.Context, m *matcher, content *filecontext.Content, err error, around int) searched {
+	if err != nil {
+		return searched{done: ctx.Err() == nil, skipped: filecontext.ReasonOf(err)}
 	}
 	if content.Secret {
 		return searched{done: true, skipped: filecontext.ReasonSecret}

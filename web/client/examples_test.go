@@ -27,7 +27,7 @@ type frame struct {
 
 // serverRequests are the requests of the server to clients.
 var serverRequests = map[string]bool{
-	"_strata/workspace/list": true, "_strata/workspace/delete": true, "_strata/workspace/move": true,
+	"_strata/workspace/list": true, "_strata/workspace/read": true, "_strata/workspace/delete": true, "_strata/workspace/move": true,
 	"fs/read_text_file": true, "fs/write_text_file": true, "session/request_permission": true, "_strata/tool/call": true,
 	"terminal/create": true, "terminal/output": true, "terminal/wait_for_exit": true, "terminal/kill": true, "terminal/release": true,
 }

@@ -129,7 +129,11 @@ export interface TerminalHandlers {
 
 /** Serve the files of a workspace. `serveWorkspace` returns them. */
 export interface WorkspaceRequestHandlers {
+  /** Identifies the files: the server asks for those of a session only clients with the id with which it was created. */
+  id?: string;
   list: RequestHandler<'_strata/workspace/list'>;
+  /** Without it, the server reads each file with `readTextFile`. */
+  read?: RequestHandler<'_strata/workspace/read'>;
   delete: RequestHandler<'_strata/workspace/delete'>;
   move: RequestHandler<'_strata/workspace/move'>;
 }

@@ -14,11 +14,25 @@ export function methodsOf({ permission, readTextFile, writeTextFile, terminal, w
     ['terminal/kill', terminal?.kill],
     ['terminal/release', terminal?.release],
     ['_strata/workspace/list', workspace?.list],
+    ['_strata/workspace/read', workspace?.read],
     ['_strata/workspace/delete', workspace?.delete],
     ['_strata/workspace/move', workspace?.move],
     ['_strata/tool/call', toolCall],
   ];
   return methods.filter((entry): entry is [keyof ServerRequests, Handler] => entry[1] !== undefined);
+}
+
+/** Says with `attach` that this client has the files of a session, if they are those of its handlers. */
+export interface Claim {
+  workspace?: 'client';
+  workspaceId?: string;
+}
+
+/** Returns what the client says of the files of the sessions that it watches. */
+export function claimOf({ handlers = {} }: ConnectOptions): Claim {
+  const { workspace } = handlers;
+  if (!workspace) return {};
+  return { workspace: 'client', ...(workspace.id !== undefined ? { workspaceId: workspace.id } : {}) };
 }
 
 /** The capabilities that a client requests if it names none. */

@@ -220,6 +220,10 @@ export interface SessionInfo {
       folder?: string;
       /** The folder does not exist any more. */
       folderMissing?: boolean;
+      /** `client`: the files are those of a client, and `cwd` is only their name. */
+      workspace?: 'client';
+      /** Identifies the files, for several clients with the same folder name. At most 256 bytes. */
+      workspaceId?: string;
     };
     [key: string]: Json | undefined;
   };
@@ -1461,6 +1465,8 @@ export interface NewSessionParams extends Folders {
       tools?: DeclaredTool[];
       /** `client`: the files are those of clients with the capability `workspace`; `cwd` only names them. */
       workspace?: 'client';
+      /** Identifies the files, for several clients with the same folder name. At most 256 bytes. */
+      workspaceId?: string;
     };
   };
 }
@@ -1472,6 +1478,10 @@ export interface OpenSessionParams extends OfSession, Folders {
       model?: string;
       /** `cwd` is the session's new folder. Not needed if its old folder does not exist any more. */
       moved?: boolean;
+      /** `client`: this connection has the files of the session. */
+      workspace?: 'client';
+      /** Identifies the files, for several clients with the same folder name. At most 256 bytes. */
+      workspaceId?: string;
     };
   };
 }
@@ -1516,7 +1526,16 @@ export interface Methods {
   'session/set_config_option': { params: OfSession & { configId: string; value: string }; result: Options };
 
   '_strata/session/attach': {
-    params: OfSession & { epoch?: string; after?: number; /** Also send the messages that this connection adds. */ own?: boolean };
+    params: OfSession & {
+      epoch?: string;
+      after?: number;
+      /** Also send the messages that this connection adds. */
+      own?: boolean;
+      /** `client`: this connection has the files of the session. */
+      workspace?: 'client';
+      /** Identifies the files, for several clients with the same folder name. At most 256 bytes. */
+      workspaceId?: string;
+    };
     result: AttachResult;
   };
   '_strata/session/detach': {
@@ -1532,7 +1551,14 @@ export interface Methods {
   /** Folders whose absolute paths start with `prefix`. */
   '_strata/folders/complete': { params: { prefix: string; limit?: number }; result: { folders: string[]; more: boolean } };
   '_strata/session/fork': {
-    params: OfSession & { /** A sequence number, 0 for before the first message, or the id of a checkpoint. */ at?: number | string };
+    params: OfSession & {
+      /** A sequence number, 0 for before the first message, or the id of a checkpoint. */
+      at?: number | string;
+      /** `client`: this connection has the files of the fork. */
+      workspace?: 'client';
+      /** Identifies the files, for several clients with the same folder name. At most 256 bytes. */
+      workspaceId?: string;
+    };
     result: Options & OfSession & { /** The sequence number of the state with which it starts. */ seq: number };
   };
   '_strata/session/export': {
@@ -1813,6 +1839,19 @@ export interface ListedFile {
   version?: string;
 }
 
+/** A file in a result of `_strata/workspace/read`. */
+export interface ReadFile {
+  path: string;
+  /** The text, with unsaved changes. */
+  content?: string;
+  /** The bytes in base64, instead of the text. */
+  data?: string;
+  /** As in the list, of this text. */
+  version?: string;
+  /** Why the file cannot be read; without `content` and `data`. */
+  error?: { code: number; message: string };
+}
+
 /** The requests of the server to a client. */
 export interface ServerRequests {
   /** Returns a file, with unsaved changes. The client must have the capability `fs.readTextFile`. */
@@ -1838,7 +1877,7 @@ export interface ServerRequests {
   };
   /**
    * Returns a page of the files of a client's workspace. The client must have the capability `_meta.strata.workspace` for this
-   * and the next two methods.
+   * and the next three methods.
    */
   '_strata/workspace/list': {
     params: OfSession & {
@@ -1854,6 +1893,16 @@ export interface ServerRequests {
     result:
       | { unchanged: true }
       | {
+          /** `files` are only those that were added or changed since the version `since`. There is no further page. */
+          changes: true;
+          files: ListedFile[];
+          /** The paths of the files that are gone since then. */
+          removed?: string[];
+          version?: string;
+          incomplete?: boolean;
+        }
+      | {
+          changes?: false;
           files: ListedFile[];
           nextCursor?: string;
           /** Changes with each file that is added, removed or changed. */
@@ -1861,6 +1910,22 @@ export interface ServerRequests {
           /** The workspace has files that are not in the list. */
           incomplete?: boolean;
         };
+  };
+  /** Returns several files. Those that are missing in the result are requested again. */
+  '_strata/workspace/read': {
+    params: OfSession & {
+      /** The folder of the session. */
+      folder: string;
+      /** Relative to the folder, with slashes; at most 256. */
+      paths: string[];
+      /** How the files are returned; default: text. */
+      encoding?: 'text' | 'base64';
+      /** A larger file is an error. */
+      maxFileBytes: number;
+      /** Of all texts together; the result contains at least one file. */
+      maxBytes: number;
+    };
+    result: { files: ReadFile[] };
   };
   /** Deletes a file. */
   '_strata/workspace/delete': {

@@ -1,5 +1,6 @@
 import { delay } from './backoff.js';
 import { ClientClosed, ConnectionLost, LimitExceeded, RpcError } from './errors.js';
+import type { Claim } from './handlers.js';
 import type { Link } from './link.js';
 import { ErrorCode, type AttachResult, type AvailableCommand, type Position, type SessionEventNotification, type Update } from './protocol.js';
 
@@ -48,6 +49,7 @@ export class Subscription {
   readonly sessionId: string;
   readonly #link: Link;
   readonly #left: () => void;
+  readonly #claim: Claim;
   readonly #listeners = new Map<Listener, Delivery>();
   #attaching = false;
   #attached = false;
@@ -55,9 +57,10 @@ export class Subscription {
   #failures = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
-  /** `left` is called when there are no more listeners. */
-  constructor(link: Link, sessionId: string, left: () => void) {
+  /** `left` is called when there are no more listeners. `claim` is sent with each attach. */
+  constructor(link: Link, sessionId: string, left: () => void, claim: Claim) {
     this.#link = link;
+    this.#claim = claim;
     this.sessionId = sessionId;
     this.#left = left;
   }
@@ -230,7 +233,7 @@ export class Subscription {
       else this.#restart(result, own);
       this.#sync();
     };
-    this.#link.request('_strata/session/attach', { sessionId: this.sessionId, ...since, ...(own ? { own } : {}) }, settle, true);
+    this.#link.request('_strata/session/attach', { sessionId: this.sessionId, ...since, ...(own ? { own } : {}), ...this.#claim }, settle, true);
   }
 
   /** The position from which all listeners can continue, or null. */

@@ -1,3 +1,4 @@
+import type { Claim } from './handlers.js';
 import { Subscription, type Listener } from './subscription.js';
 import type { Link } from './link.js';
 
@@ -7,15 +8,18 @@ export class Subscriptions {
   readonly #subscriptions = new Map<string, Subscription>();
   #end: { error: Error | undefined } | null = null;
 
-  constructor(link: Link) {
+  readonly #claim: Claim;
+
+  constructor(link: Link, claim: Claim = {}) {
     this.#link = link;
+    this.#claim = claim;
   }
 
   /** Adds a listener to a session. It receives events from its position on, or a snapshot. */
   add(sessionId: string, listener: Listener): Subscription {
     let subscription = this.#subscriptions.get(sessionId);
     if (!subscription) {
-      subscription = new Subscription(this.#link, sessionId, () => this.#forget(subscription!));
+      subscription = new Subscription(this.#link, sessionId, () => this.#forget(subscription!), this.#claim);
       if (!this.#end) this.#subscriptions.set(sessionId, subscription);
     }
     if (this.#end) listener.ended(this.#end.error);

@@ -1,6 +1,6 @@
 import type { RequestHandlers } from './api.js';
 import { RpcError } from './errors.js';
-import type { ListedFile, ServerRequests } from './protocol.js';
+import type { ListedFile, ReadFile, ServerRequests } from './protocol.js';
 import { ErrorCode } from './protocol.js';
 
 /** A file of a workspace, by its path relative to the folder, with slashes. */
@@ -21,8 +21,14 @@ export interface WorkspaceFile {
 export interface WorkspaceFiles {
   /** The files that a search or a list should show: without those that git ignores. */
   list(): Iterable<WorkspaceFile> | Promise<Iterable<WorkspaceFile>>;
+  /** Whether the last list lacks files, for example above a limit. Optional. */
+  readonly isIncomplete?: boolean;
   /** The text as the user sees it, saved or not; undefined for no file. */
   read(path: string): string | undefined | Promise<string | undefined>;
+  /** The present version of the text that `read` returns, as in the list. Optional. */
+  version?(path: string): string | undefined | Promise<string | undefined>;
+  /** The bytes of a file, for pictures; undefined for no file. Optional. */
+  readBytes?(path: string): Uint8Array | undefined | Promise<Uint8Array | undefined>;
   /** Creates a file with its folders, or replaces its text. */
   write(path: string, text: string): unknown;
   delete(path: string): unknown;
@@ -36,9 +42,16 @@ export type WorkspaceHandlers = Required<Pick<RequestHandlers, 'readTextFile' | 
 /** The number of lists whose pages can still be fetched. */
 const MAX_LISTS = 4;
 
-/** Returns handlers that serve the files of the folder `cwd`, which is the one that `newSession` names. */
-export function serveWorkspace(cwd: string, files: WorkspaceFiles): WorkspaceHandlers {
+/**
+ * Returns handlers that serve the files of the folder `cwd`, which is the one that `newSession` names. Requests for another
+ * folder are refused: the server then asks another client. `id` distinguishes the files from those of other clients that use
+ * the same folder name.
+ */
+export function serveWorkspace(cwd: string, files: WorkspaceFiles, { id }: { id?: string } = {}): WorkspaceHandlers {
   const lists = new Lists(files);
+  const checkFolder = (folder: string): void => {
+    if (folder !== withoutEnd(cwd)) throw new RpcError(ErrorCode.invalidParams, `no files of ${folder}`);
+  };
   const nameOf = (path: string): string => {
     const name = below(cwd, path);
     if (name === undefined) throw new RpcError(ErrorCode.invalidParams, `${path} is not in ${cwd}`);
@@ -60,7 +73,23 @@ export function serveWorkspace(cwd: string, files: WorkspaceFiles): WorkspaceHan
       return null;
     },
     workspace: {
-      list: (params) => lists.page(params),
+      ...(id !== undefined ? { id } : {}),
+      async list(params) {
+        checkFolder(params.folder);
+        return lists.page(params);
+      },
+      async read({ folder, paths, encoding = 'text', maxFileBytes, maxBytes }) {
+        checkFolder(folder);
+        const all: ReadFile[] = [];
+        let size = 0;
+        for (const path of paths) {
+          const [file, bytes] = await readOne(files, path, encoding === 'base64', maxFileBytes);
+          if (all.length > 0 && size + bytes > maxBytes) break;
+          all.push(file);
+          size += bytes;
+        }
+        return { files: all };
+      },
       async delete({ path }) {
         const { name } = await existing(path);
         await files.delete(name);
@@ -98,6 +127,10 @@ export class TextFiles implements WorkspaceFiles {
     return this.#texts.get(path)?.text;
   }
 
+  version(path: string): string | undefined {
+    return this.#texts.get(path)?.version;
+  }
+
   write(path: string, text: string): void {
     this.#texts.set(path, { text, version: `${this.#origin}-${++this.#version}` });
     this.onChange?.(path);
@@ -113,6 +146,29 @@ export class TextFiles implements WorkspaceFiles {
     this.delete(from);
     this.write(to, text);
   }
+}
+
+/** Returns a file of a result, and the size of its text or bytes. */
+async function readOne(files: WorkspaceFiles, path: string, asBytes: boolean, limit: number): Promise<[ReadFile, number]> {
+  const failed = (code: number, message: string): [ReadFile, number] => [{ path, error: { code, message } }, 0];
+  if (below('/', '/' + path) === undefined) return failed(ErrorCode.invalidParams, `${path} is not a path below the folder`);
+  try {
+    const before = await files.version?.(path);
+    const text = asBytes && files.readBytes ? await files.readBytes(path) : await files.read(path);
+    if (text === undefined) return failed(ErrorCode.notFound, `${path} does not exist`);
+    const bytes = typeof text === 'string' ? new TextEncoder().encode(text) : text;
+    if (bytes.length > limit) return failed(ErrorCode.refusedPath, `${bytes.length} bytes exceeds the limit of ${limit}`);
+    const version = before !== undefined && before === (await files.version?.(path)) ? { version: before } : {};
+    return [{ path, ...(asBytes ? { data: base64(bytes) } : { content: text as string }), ...version }, bytes.length];
+  } catch (error) {
+    return failed(error instanceof RpcError ? error.code : ErrorCode.internal, error instanceof Error ? error.message : String(error));
+  }
+}
+
+function base64(bytes: Uint8Array): string {
+  let text = '';
+  for (let at = 0; at < bytes.length; at += 8192) text += String.fromCharCode(...bytes.subarray(at, at + 8192));
+  return btoa(text);
 }
 
 type ListRequest = ServerRequests['_strata/workspace/list'];
@@ -137,10 +193,14 @@ class Lists {
       return this.#pageOf(number!, files, start!, limit);
     }
     const files = [...(await this.#files.list())].map((file): ListedFile => ({ ...file }));
-    if (!this.#newest || !same(this.#newest, files)) this.#number++;
+    const before = this.#newest;
+    const known = before !== undefined && since === this.#version(this.#number);
+    if (!before || !same(before, files)) this.#number++;
     this.#newest = files;
     const number = this.#number;
     if (since !== undefined && since === this.#version(number) && files.every(({ version }) => version !== undefined)) return { unchanged: true };
+    const changes = known && changesOf(before, files);
+    if (changes && changes.files.length <= limit) return { ...changes, version: this.#version(number), ...this.#lacks() };
     this.#open.delete(number);
     this.#open.set(number, files);
     for (const old of this.#open.keys()) if (this.#open.size > MAX_LISTS) this.#open.delete(old);
@@ -153,7 +213,12 @@ class Lists {
       files: files.slice(start, end),
       version: this.#version(number),
       ...(end < files.length ? { nextCursor: `${number}:${end}` } : {}),
+      ...this.#lacks(),
     };
+  }
+
+  #lacks(): { incomplete?: true } {
+    return this.#files.isIncomplete ? { incomplete: true } : {};
   }
 
   #version(number: number): string {
@@ -165,8 +230,27 @@ class Lists {
 const newOrigin = (): string => Math.random().toString(36).slice(2);
 
 function same(a: ListedFile[], b: ListedFile[]): boolean {
-  const equal = (x: ListedFile, y: ListedFile) => x.path === y.path && x.size === y.size && x.modified === y.modified && x.version === y.version;
   return a.length === b.length && a.every((file, i) => equal(file, b[i]!));
+}
+
+function equal(a: ListedFile, b: ListedFile): boolean {
+  return a.path === b.path && a.size === b.size && a.modified === b.modified && a.version === b.version;
+}
+
+/** Returns what is different in the second list. A file without a version counts as changed. */
+function changesOf(before: ListedFile[], now: ListedFile[]): { changes: true; files: ListedFile[]; removed: string[] } {
+  const old = new Map(before.map((file) => [file.path, file]));
+  const present = new Set(now.map(({ path }) => path));
+  const files = now.filter((file) => {
+    const last = old.get(file.path);
+    return file.version === undefined || last === undefined || !equal(last, file);
+  });
+  return { changes: true, files, removed: before.filter(({ path }) => !present.has(path)).map(({ path }) => path) };
+}
+
+/** Returns the path of a folder without a slash at its end. */
+function withoutEnd(folder: string): string {
+  return folder.length > 1 ? folder.replace(/\/+$/, '') : folder;
 }
 
 /** Returns a path relative to a folder, undefined for one that is not below it. */

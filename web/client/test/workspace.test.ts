@@ -16,10 +16,42 @@ test('a list has pages, and is not sent again unchanged', async () => {
   const second: any = await list({ ...of, cursor: first.nextCursor }, options);
   assert.deepEqual([second.files[0].path, second.version, second.nextCursor], ['d.ts', first.version, undefined]);
   const third: any = await list({ ...of, since: first.version }, options);
-  assert.deepEqual(third.files.map((f: any) => f.path), ['a.ts', 'b/c.ts']);
+  assert.deepEqual(third, { changes: true, files: [], removed: ['d.ts'], version: third.version });
   assert.deepEqual(await list({ ...of, since: third.version }, options), { unchanged: true });
   files.write('a.ts', 'b');
-  assert.notDeepEqual(await list({ ...of, since: third.version }, options), { unchanged: true });
+  const fourth: any = await list({ ...of, since: third.version }, options);
+  assert.deepEqual([fourth.changes, fourth.files.map((f: any) => f.path), fourth.removed], [true, ['a.ts'], []]);
+  const whole: any = await list({ ...of, since: first.version }, options); // of a version before the last one
+  assert.deepEqual([whole.changes, whole.files.map((f: any) => f.path)], [undefined, ['a.ts', 'b/c.ts']]);
+});
+
+test('more changes than a page has are a whole list', async () => {
+  const files = new TextFiles({ a: '', b: '', c: '' });
+  const { list } = serveWorkspace('/project', files).workspace;
+  const { version }: any = await list(of, options);
+  for (const path of ['a', 'b', 'c']) files.write(path, 'new');
+  const next: any = await list({ ...of, since: version }, options);
+  assert.deepEqual([next.changes, next.files.length, typeof next.nextCursor], [undefined, 2, 'string']);
+});
+
+test('files are read together, within bounds', async () => {
+  const files = new TextFiles({ a: 'one', b: 'two!', c: 'three', d: 'four' });
+  const read = serveWorkspace('/project', files).workspace.read!;
+  const bounds = { sessionId: 's', folder: '/project', maxFileBytes: 4, maxBytes: 7 };
+  const { files: got } = await read({ ...bounds, paths: ['a', 'c', 'x', '../a', 'b', 'd'] }, options);
+  assert.deepEqual(got.map(({ path, content, error }) => [path, content ?? error?.code]),
+    [['a', 'one'], ['c', ErrorCode.refusedPath], ['x', ErrorCode.notFound], ['../a', ErrorCode.invalidParams], ['b', 'two!']]);
+  assert.equal(got[0]!.version, files.version('a'));
+  assert.deepEqual((await read({ ...bounds, paths: ['b'], maxBytes: 1 }, options)).files.length, 1);
+  assert.deepEqual((await read({ ...bounds, paths: ['a'], encoding: 'base64' }, options)).files[0]!.data, 'b25l');
+});
+
+test('requests for another folder are refused', async () => {
+  const { list, read } = serveWorkspace('/project/', new TextFiles({ a: 'a' })).workspace;
+  const other = (error: unknown) => error instanceof RpcError && error.code === ErrorCode.invalidParams;
+  await assert.rejects(async () => list({ ...of, folder: '/projects' }, options), other);
+  await assert.rejects(async () => read!({ sessionId: 's', folder: '/', paths: ['a'], maxFileBytes: 9, maxBytes: 9 }, options), other);
+  assert.equal((await list(of, options) as any).files.length, 1);
 });
 
 test('versions of a file are not used again by the files of a later page', () => {
@@ -114,16 +146,28 @@ test('a call of the model waits for the files of a client that returns', async (
 test('only sessions with files of this client stay subscribed', async () => {
   const server = new FakeServer();
   server.answers['session/new'] = () => ({ sessionId: 's' });
-  const count = async (handlers: object, params: object) => {
+  const create = async (handlers: object, strata?: object) => {
     server.heard.length = 0;
     const client = await server.connect({ handlers });
-    await client.newSession({ cwd: '/project', ...params });
+    await client.newSession({ cwd: '/project', ...(strata ? { _meta: { strata } } : {}) });
     await settled();
     await client.close();
-    return [server.count('_strata/session/attach'), server.count('_strata/session/detach')];
+    const created = server.heard.find(({ method }) => method === 'session/new')!.params._meta?.strata;
+    return [created, server.count('_strata/session/attach'), server.count('_strata/session/detach')];
   };
-  const [files, held] = [serveWorkspace('/project', new TextFiles()), { _meta: { strata: { workspace: 'client' } } }];
-  assert.deepEqual(await count(files, held), [1, 0]);
-  assert.deepEqual(await count(files, {}), [0, 1]);
-  assert.deepEqual(await count({}, held), [0, 1]);
+  const [files, held] = [new TextFiles(), { workspace: 'client' }];
+  assert.deepEqual(await create(serveWorkspace('/project', files), held), [held, 1, 0]);
+  assert.deepEqual(await create(serveWorkspace('/project', files, { id: 'mine' }), held), [{ ...held, workspaceId: 'mine' }, 1, 0]);
+  assert.deepEqual(await create(serveWorkspace('/project', files)), [undefined, 0, 1]);
+  assert.deepEqual(await create({}, held), [held, 0, 1]);
+});
+
+test('a list says that it lacks files', async () => {
+  const files = Object.assign(new TextFiles({ a: 'a', b: 'b' }), { isIncomplete: true });
+  const { list } = serveWorkspace('/project', files).workspace;
+  const first: any = await list({ ...of, limit: 1 }, options);
+  assert.equal(first.incomplete, true);
+  files.write('a', 'c');
+  const changed: any = await list({ ...of, since: first.version }, options);
+  assert.deepEqual([changed.changes, changed.incomplete], [true, true]);
 });

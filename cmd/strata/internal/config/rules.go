@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"strata/filecontext"
+	"strata/filecontext/secrets"
 	"strata/internal/lazy"
 	"strata/server/access"
 	"strata/session/approval"
@@ -29,7 +29,7 @@ var rules = map[string]rule{
 	"listen":   {"an address such as 127.0.0.1:7717, [::1]:7717 or :7717", isListen},
 	"token":    {"a token: 64 hexadecimal digits or 43 characters of base64url", anyText},
 	"origin":   {"an origin such as https://editor.example:8443, a pattern such as https://*.example.org, or all of an editor's own scheme such as vscode-webview://*", func(s string) bool { return access.CheckOriginPattern(s) == nil }},
-	"secret":   {"a pattern such as *.pem, private/ or .docker/config.json, ! before it for an exception, or default for the built-in patterns", func(s string) bool { return filecontext.CheckSecretPattern(s) == nil }},
+	"secret":   {"a pattern such as *.pem, private/ or .docker/config.json, ! before it for an exception, or default for the built-in patterns", func(s string) bool { return secrets.Check(s) == nil }},
 	"host":     {"a host such as strata.example or strata.example:8443", func(s string) bool { return access.CheckHost(s) == nil }},
 	"url":      {"an http or https address without user, query and fragment", isBaseURL},
 	"variable": {"the name of an environment variable such as ANTHROPIC_API_KEY (never the key itself)", isVariable},

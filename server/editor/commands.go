@@ -1,4 +1,4 @@
-package wire
+package editor
 
 import (
 	"encoding/json"

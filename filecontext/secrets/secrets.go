@@ -1,4 +1,5 @@
-package filecontext
+// Package secrets tells by their names which files usually contain keys, tokens and passwords. No I/O.
+package secrets
 
 import (
 	"fmt"
@@ -6,20 +7,11 @@ import (
 	"strings"
 )
 
-// CheckSecretPattern returns an error if a text is not a pattern of secret-looking files: a name such as "*.pem", a
-// folder with everything in it such as ".ssh/", or the end of a path such as ".docker/config.json". "!" before it makes
-// an exception from the patterns before, and the pattern "default" stands for the built-in ones. Case is ignored; each
-// part between slashes has the syntax of path.Match.
-func CheckSecretPattern(text string) error {
-	_, err := parseSecrets([]string{text})
-	return err
-}
+// Builtin is the pattern that stands for the built-in ones.
+const Builtin = "default"
 
-// BuiltinSecrets is the pattern that stands for the built-in ones.
-const BuiltinSecrets = "default"
-
-// builtinSecrets are the files in which keys, tokens and passwords usually are.
-var builtinSecrets = []string{
+// builtin are the files in which keys, tokens and passwords usually are.
+var builtin = []string{
 	".env*", "!.env.example", "!.env.sample", "!.env.template", "!.env.dist",
 	"id_rsa*", "id_dsa*", "id_ecdsa*", "id_ed25519*", "!id_*.pub",
 	"*.pem", "*.key", "*.p12", "*.pfx", "*.jks", "*.keystore", "*.kdbx", "*.ppk",
@@ -28,27 +20,36 @@ var builtinSecrets = []string{
 	".ssh/", ".gnupg/", ".aws/", ".azure/", ".kube/", ".docker/config.json", ".config/gcloud/",
 }
 
-// secrets are the patterns of secret-looking files. The last one that matches a file counts.
-type secrets []secretPattern
+// Check returns an error if a text is not a pattern, as Parse does.
+func Check(text string) error {
+	_, err := Parse([]string{text})
+	return err
+}
 
-type secretPattern struct {
+// Patterns are those of secret-looking files. The last one that matches a file counts.
+type Patterns []pattern
+
+type pattern struct {
 	parts  []string // of the path, in lower case
 	folder bool     // the parts are folders anywhere in the path, not its end
 	except bool
 }
 
-func parseSecrets(patterns []string) (secrets, error) {
-	var all secrets
+// Parse returns the patterns of texts. A text is a name such as "*.pem", a folder with everything in it such as ".ssh/", or
+// the end of a path such as ".docker/config.json". "!" before it makes an exception from the patterns before, and Builtin
+// stands for the built-in ones. Case is ignored; each part between slashes has the syntax of path.Match.
+func Parse(patterns []string) (Patterns, error) {
+	var all Patterns
 	for _, text := range patterns {
-		if text == BuiltinSecrets {
-			builtin, err := parseSecrets(builtinSecrets)
+		if text == Builtin {
+			known, err := Parse(builtin)
 			if err != nil {
 				return nil, err
 			}
-			all = append(all, builtin...)
+			all = append(all, known...)
 			continue
 		}
-		p, err := parseSecret(text)
+		p, err := parse(text)
 		if err != nil {
 			return nil, err
 		}
@@ -57,8 +58,8 @@ func parseSecrets(patterns []string) (secrets, error) {
 	return all, nil
 }
 
-func parseSecret(text string) (secretPattern, error) {
-	var p secretPattern
+func parse(text string) (pattern, error) {
+	var p pattern
 	rest, except := strings.CutPrefix(text, "!")
 	rest, folder := strings.CutSuffix(strings.TrimPrefix(rest, "**/"), "/")
 	p.except, p.folder = except, folder
@@ -71,8 +72,8 @@ func parseSecret(text string) (secretPattern, error) {
 	return p, nil
 }
 
-// match reports whether an absolute path looks like that of a secret.
-func (s secrets) match(path string) bool {
+// Match reports whether an absolute path looks like that of a secret.
+func (s Patterns) Match(path string) bool {
 	steps := strings.Split(strings.ToLower(filepath.ToSlash(path)), "/")
 	secret := false
 	for _, p := range s {
@@ -83,7 +84,7 @@ func (s secrets) match(path string) bool {
 	return secret
 }
 
-func (p *secretPattern) match(steps []string) bool {
+func (p *pattern) match(steps []string) bool {
 	if !p.folder {
 		return len(steps) >= len(p.parts) && p.matchAt(steps[len(steps)-len(p.parts):])
 	}
@@ -95,7 +96,7 @@ func (p *secretPattern) match(steps []string) bool {
 	return false
 }
 
-func (p *secretPattern) matchAt(steps []string) bool {
+func (p *pattern) matchAt(steps []string) bool {
 	for i, part := range p.parts {
 		if ok, err := filepath.Match(part, steps[i]); err != nil || !ok {
 			return false

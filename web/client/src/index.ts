@@ -9,5 +9,5 @@ export type { ImportOptions, Item, PagedMethod } from './pages.js';
 export type * from './protocol.js';
 export { ErrorCode } from './protocol.js';
 export { VERSION } from './version.js';
-export { serveWorkspace, TextFiles } from './workspace.js';
-export type { WorkspaceFile, WorkspaceFiles, WorkspaceHandlers } from './workspace.js';
+export { serveFolder, serveWorkspace, TextFiles } from './workspace.js';
+export type { WorkspaceFile, WorkspaceFiles, WorkspaceHandlers, WorkspaceOptions } from './workspace.js';

@@ -26,6 +26,7 @@ export function start(context: vscode.ExtensionContext, platform: Platform): voi
   const questions = new Questions((id) => void sessions.open(id), () => chat.isVisible);
   const connection = new Connection(platform, token, {
     ...files.handlers,
+    workspace: files.held.handlers,
     permission: questions.ask,
     ...(platform.terminals ? { terminal: platform.terminals } : {}),
   });
@@ -37,7 +38,7 @@ export function start(context: vscode.ExtensionContext, platform: Platform): voi
   const tree = new SessionTree(list, folders, () => current.id);
 
   context.subscriptions.push(
-    connection, list, current, chat, tree, new StatusBar(connection, current),
+    connection, files.held, list, current, chat, tree, new StatusBar(connection, current),
     ...(platform.terminals ? [platform.terminals] : []),
     registerCommands({ ...sessions.table, ...hud.table, ...new Attaching(files, chat).table, ...new ServerCommands(connection, token).table }),
     vscode.window.registerWebviewViewProvider(CHAT, chat),

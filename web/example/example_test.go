@@ -71,6 +71,7 @@ func (e *example) waitConnected() { e.WaitText("#state", "Connected") }
 func (e *example) ask(lines ...string) {
 	e.Click("#prompt")
 	hudtest.Eval[bool](e.Page, fmt.Sprintf(`document.execCommand("insertText", false, %s)`, quoted(strings.Join(lines, "\n"))))
+	e.Wait(`!document.querySelector("#send").disabled`)
 	e.Type(kb.Enter)
 }
 

@@ -1,4 +1,4 @@
-import { connect, RpcError, serveWorkspace, TextFiles } from '@strata/client';
+import { connect, ConnectionLost, RpcError, serveWorkspace, TextFiles } from '@strata/client';
 import type { Client, ConnectionState, RequestHandler, SessionEvent, SessionHandle } from '@strata/client';
 import { javascript } from '@codemirror/lang-javascript';
 import { syntaxHighlighting } from '@codemirror/language';
@@ -78,12 +78,13 @@ function draw(event: SessionEvent): void {
     for (const { id, role, blocks } of messages) for (const block of blocks) add(id, role, block);
     if (running) add(running.messageId, 'assistant', { type: 'text', text: running.text });
     $('#stop').hidden = event.running === null;
+    $<HTMLButtonElement>('#send').disabled = false;
   } else if (event.type === 'update') {
     const { update } = event;
     if (update.sessionUpdate === 'user_message_chunk') add(update.messageId, 'user', update.content);
     if (update.sessionUpdate === 'agent_message_chunk') add(update.messageId, 'assistant', update.content);
-    if (update.sessionUpdate === 'tool_call') entry(update.toolCallId, 'call').textContent = update.title;
-    if (update.sessionUpdate === 'tool_call_update') entry(update.toolCallId, 'call').dataset['status'] = update.status;
+    if ('toolCallId' in update && update.title) entry(update.toolCallId, 'call').textContent = update.title;
+    if ('toolCallId' in update && update.status) entry(update.toolCallId, 'call').dataset['status'] = update.status;
     if (update.sessionUpdate === 'notice') note(update.title);
   } else if (event.type === 'event') {
     if (event.event.type === 'turn_started') $('#stop').hidden = false;
@@ -109,7 +110,6 @@ const permission: RequestHandler<'session/request_permission'> = ({ toolCall, op
 
 // The connection. The client reconnects by itself, unless the server refuses the page.
 let client: Client | undefined, session: SessionHandle | undefined, attempt = new AbortController();
-
 async function start(): Promise<void> {
   attempt.abort();
   await client?.close();
@@ -122,7 +122,8 @@ async function start(): Promise<void> {
     store['session'] = session.id;
     for await (const event of session.watch({ own: true, signal })) draw(event);
   } catch (error) {
-    if (signal.aborted || !(error instanceof RpcError)) return; // showState has said why
+    if (error instanceof ConnectionLost && !signal.aborted) return start(); // before there was a session
+    if (!(error instanceof RpcError)) return; // showState has said why
     if (!store['session']) return note(error.message);
     delete store['session']; // it was deleted, or belongs to another server
     void start();
@@ -131,11 +132,10 @@ async function start(): Promise<void> {
 
 function showState(state: ConnectionState): void {
   const remedy = state.kind === 'waiting' ? ' Start it with “strata serve”.' : '';
-  const text = state.kind === 'open' ? 'Connected' : 'Connecting…';
-  $('#state').textContent = 'reason' in state ? `Not connected: ${state.reason}.${remedy}` : text;
+  const problem = 'reason' in state && `Not connected: ${state.reason}.${remedy}`;
+  $('#state').textContent = problem || (state.kind === 'open' ? 'Connected' : 'Connecting…');
   $<HTMLDetailsElement>('details').open = 'reason' in state;
 }
-
 const [ask, prompt] = [$<HTMLFormElement>('#ask'), $<HTMLTextAreaElement>('#prompt')];
 document.onsubmit = (event) => event.preventDefault();
 $('details form').onsubmit = ({ target }) => {

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
+import { dirname } from 'node:path';
 import { test } from 'node:test';
 import { exportLines, importLines, items, pages, RpcError, type Client, type TransferLine } from '../src/index.js';
-import { connected, session } from './control.js';
+import { connected, session, world } from './control.js';
 import { FakeServer } from './fake.js';
 
 /** A session with user messages `0`, `1` and so on, each with a reply. */
@@ -62,10 +63,10 @@ test('the lines of an export can be imported', async () => {
   const sessionId = await talked(client, 240);
   const lines = await all(exportLines(client, sessionId));
   assert.equal((JSON.parse(lines[0]!) as TransferLine).type, 'header');
-  const sent: number[] = [];
-  const imported = await importLines(client, [...lines, '', ' '], { cwd: '/', onPage: (count) => sent.push(count) });
+  const [sent, cwd]: [number[], string] = [[], dirname((await world()).project)];
+  const imported = await importLines(client, [...lines, '', ' '], { cwd, onPage: (count) => sent.push(count) });
   assert.equal((await all(items(client, '_strata/history/list', { sessionId: imported }))).length, 480);
-  assert.equal((await client.call('_strata/session/info', { sessionId: imported })).session.cwd, '/');
+  assert.equal((await client.call('_strata/session/info', { sessionId: imported })).session.cwd, cwd);
   assert.deepEqual(sent, [400, lines.length]);
 });
 

@@ -298,3 +298,22 @@ func TestOriginThatIsNotAllowed(t *testing.T) {
 	e.WaitText("#state", fmt.Sprintf("add its origin %s to `origins`", origin))
 	e.AllowAll() // the browser reports the refused connection
 }
+
+func TestNarrowPage(t *testing.T) {
+	e := connected(t)
+	e.Run(chromedp.EmulateViewport(390, 844))
+	e.ask(append([]string{`call read_file {"path": "money.js"}`, "---"}, editMoney...)...)
+	e.WaitText("#questions .cm-changedLine", after)
+	for _, selector := range []string{"#tabs button", "#editor .cm-content", "#questions .reject_once", "#prompt", "#send"} {
+		if !hudtest.Eval[bool](e.Page, fmt.Sprintf(`(() => {
+			const element = document.querySelector(%q);
+			element.scrollIntoView({ block: "nearest" });
+			const { left, right, top, bottom } = element.getBoundingClientRect();
+			return document.documentElement.scrollWidth <= 390 && left >= 0 && right <= 390 && top >= 0 && bottom <= 844;
+		})()`, selector)) {
+			t.Errorf("%s is not visible in a narrow window", selector)
+		}
+	}
+	e.answer("reject_once")
+	e.WaitText("#log .assistant", "It is done.")
+}

@@ -26,8 +26,8 @@ export function start(context: vscode.ExtensionContext, platform: Platform): voi
   const questions = new Questions((id) => void sessions.open(id), () => chat.isVisible);
   const connection = new Connection(platform, token, {
     ...files.handlers,
-    workspace: files.held.handlers,
     permission: questions.ask,
+    workspace: files.held.handlers,
     ...(platform.terminals ? { terminal: platform.terminals } : {}),
   });
   const chat: Chat = new Chat(context.extensionUri, connection, questions, () => current.id, (action) => perform(action));
@@ -38,7 +38,7 @@ export function start(context: vscode.ExtensionContext, platform: Platform): voi
   const tree = new SessionTree(list, folders, () => current.id);
 
   context.subscriptions.push(
-    connection, files.held, list, current, chat, tree, new StatusBar(connection, current),
+    connection, list, current, chat, tree, new StatusBar(connection, current),
     ...(platform.terminals ? [platform.terminals] : []),
     registerCommands({ ...sessions.table, ...hud.table, ...new Attaching(files, chat).table, ...new ServerCommands(connection, token).table }),
     vscode.window.registerWebviewViewProvider(CHAT, chat),
@@ -51,6 +51,7 @@ export function start(context: vscode.ExtensionContext, platform: Platform): voi
       chat.sessionChanged();
       tree.refresh();
     }),
+    files.held,
     vscode.workspace.onDidChangeWorkspaceFolders(() => tree.refresh()),
     vscode.workspace.onDidChangeConfiguration((event) => {
       if (CONNECTION_SETTINGS.some((name) => event.affectsConfiguration(name))) void connection.reconnect();

@@ -9,12 +9,13 @@ import { mappingsOf, pathOf, uriOf } from './paths.js';
 export class Files {
   /** Whether paths of the server are files of this machine, unless a setting maps them. */
   readonly #local: boolean;
-  /** The folders of which the server has no copy. */
-  readonly held = new HeldFolders((folder) => this.#pathOf(folder) === undefined);
 
   constructor(local: boolean) {
     this.#local = local;
   }
+
+  /** The folders of which the server has no copy. */
+  readonly held = new HeldFolders((folder) => this.#pathOf(folder) === undefined);
 
   /** Returns the URI of a path of the server, undefined if the editor does not have it. */
   uri(path: string): vscode.Uri | undefined {

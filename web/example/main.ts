@@ -36,8 +36,8 @@ files.onChange = (path) => {
     if (path === shown) view.dispatch({ changes, userEvent: 'strata' });
     else states.set(path, state.update({ changes, userEvent: 'strata' }).state);
   }
-  store['files'] = JSON.stringify(Object.fromEntries(files.list().map((file) => [file.path, files.read(file.path)])));
   show(states.has(shown) ? shown : [...states.keys()][0] ?? '');
+  store['files'] = JSON.stringify(Object.fromEntries(files.list().map((file) => [file.path, files.read(file.path)])));
 };
 
 function show(path: string): void {
@@ -59,7 +59,7 @@ function link(): { type: 'resource_link'; uri: string; name: string } {
 
 // The conversation. It is drawn from the events of the session alone, so it is the same after a reload.
 function entry(id: string, className: string): HTMLElement {
-  const element = document.getElementById(id) ?? Object.assign(make('div', className), { id });
+  const element = document.getElementById(`entry ${id}`) ?? Object.assign(make('div', className), { id: `entry ${id}` });
   if (!element.parentNode) $('#log').append(element);
   element.scrollIntoView({ block: 'nearest' });
   return element;
@@ -98,7 +98,8 @@ const permission: RequestHandler<'session/request_permission'> = ({ toolCall, op
   const { title, content = [], rawInput } = toolCall;
   const box = $('#questions').appendChild(make('form', ''));
   box.append(make('h2', '', title));
-  if (content.length === 0) box.append(make('pre', '', JSON.stringify(rawInput, null, 2)));
+  const isShown = content.some((part) => part.type === 'diff' && !part._meta?.strata?.cut);
+  if (!isShown) box.append(make('pre', '', JSON.stringify(rawInput, null, 2)));
   const diffs = content.filter((part) => part.type === 'diff').map(({ path, oldText, newText }) =>
     new EditorView({ parent: box, doc: newText, extensions: [look(path), EditorState.readOnly.of(true),
       unifiedMergeView({ original: oldText ?? '', mergeControls: false })] }));
@@ -137,7 +138,6 @@ function showState(state: ConnectionState): void {
   $<HTMLDetailsElement>('details').open = 'reason' in state;
 }
 const [ask, prompt] = [$<HTMLFormElement>('#ask'), $<HTMLTextAreaElement>('#prompt')];
-document.onsubmit = (event) => event.preventDefault();
 $('details form').onsubmit = ({ target }) => {
   Object.assign(store, Object.fromEntries(new FormData(target as HTMLFormElement))); // url and token
   void start();

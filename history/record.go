@@ -44,6 +44,8 @@ type Config struct {
 
 	// Workspace is WorkspaceClient if a client has the session's files. It never changes.
 	Workspace string `json:"workspace,omitempty"`
+	// WorkspaceID distinguishes these files from those of other clients. It is empty if the client named none.
+	WorkspaceID string `json:"workspaceId,omitempty"`
 }
 
 // WorkspaceClient is the workspace of a session whose files a client has; the folder only names them.

@@ -16,7 +16,11 @@ type SessionQuery struct {
 	Folders []string // only sessions of these folders; nil: all
 	Cursor  string   // returned with the previous page; empty: the first page
 	Limit   int      // default 50, at most 500
+	Held    *string  // only sessions whose files a client has, with this id; nil: all
 }
+
+// isHeld is the condition for a session whose files a client has: its folder is only a name.
+const isHeld = "(json_valid(config) AND json_extract(config, '$.workspace') IS '" + history.WorkspaceClient + "')"
 
 // Sessions returns a page of sessions, the last updated first, and the cursor of the next page, empty after the last.
 // It skips hidden and deleted sessions. A bad cursor is ErrCursor.
@@ -45,15 +49,18 @@ func (s *Store) selectSessions(ctx context.Context, tx *sql.Tx, q SessionQuery, 
 		}
 		where, args = "AND cwd IN (SELECT value FROM json_each(?))", append(args, list)
 	}
+	if q.Held != nil {
+		where, args = where+" AND "+isHeld+" AND ifnull(json_extract(config, '$.workspaceId'), '') = ?", append(args, *q.Held)
+	}
 	return collect(ctx, tx, s.scanSession, "SELECT "+sessionColumns+` FROM session
 		WHERE hidden = 0 AND deleted_at IS NULL AND (updated_at, id) < (?, ?) `+where+`
 		ORDER BY updated_at DESC, id DESC LIMIT ?`, append(args, n)...)
 }
 
-// Folders returns the folders of all sessions, each once.
+// Folders returns the folders of all sessions with files on disk, each once.
 func (s *Store) Folders(ctx context.Context) (folders []string, err error) {
 	err = s.view(ctx, "folders", func(tx *sql.Tx) error {
-		folders, err = collect(ctx, tx, scanOne[string], "SELECT DISTINCT cwd FROM session WHERE hidden = 0 AND deleted_at IS NULL")
+		folders, err = collect(ctx, tx, scanOne[string], "SELECT DISTINCT cwd FROM session WHERE hidden = 0 AND deleted_at IS NULL AND NOT "+isHeld)
 		return err
 	})
 	if err != nil {

@@ -29,7 +29,7 @@ func (b *backend) sessionFolders(ctx context.Context, scope wire.FolderScope) ([
 	if err != nil {
 		return nil, err
 	}
-	return append([]string{}, choose(dir, all)...), nil
+	return append([]string{filepath.ToSlash(filepath.Clean(dir))}, choose(dir, all)...), nil // also that of files of a client
 }
 
 // destination is where a stored session works after it was opened with the folders that a client names.

@@ -32,7 +32,7 @@ func newSession(p *peer, r *rpc.Request, params wire.NewSessionParams, declared 
 		}
 		defer release()
 		s.Toolbox().Submit(p.offer(s, declared))
-		return p.enter(r, s, func(i session.Info) any {
+		return p.enter(r, s, params.Meta.Strata.HeldWorkspace, func(i session.Info) any {
 			p.greet(s)
 			p.useServers(s, servers.Opening{Named: params.MCPServers})
 			return p.opened(i)
@@ -41,8 +41,8 @@ func newSession(p *peer, r *rpc.Request, params wire.NewSessionParams, declared 
 }
 
 // enter subscribes the connection to a new session, responds with result, and then announces the session to all clients.
-func (p *peer) enter(r *rpc.Request, s *session.Session, result func(session.Info) any) (any, error) {
-	sub, err := p.subscribe(s)
+func (p *peer) enter(r *rpc.Request, s *session.Session, held wire.HeldWorkspace, result func(session.Info) any) (any, error) {
+	sub, err := p.subscribeTo(s, held)
 	if err != nil {
 		p.monitors.Forget(s.ID())
 		return nil, err
@@ -145,7 +145,7 @@ func (p *peer) reopen(
 				return nil, wire.SessionError(s.ID(), err)
 			}
 		}
-		sub, err := p.subscribe(s)
+		sub, err := p.subscribeTo(s, params.Meta.Strata.HeldWorkspace)
 		if err != nil {
 			return nil, err
 		}
@@ -168,14 +168,16 @@ func listSessions(p *peer, r *rpc.Request, params wire.ListParams) {
 		if err != nil {
 			return nil, err
 		}
-		query := historystore.SessionQuery{Folders: folders, Cursor: params.Cursor, Limit: wire.PageSize}
+		query := historystore.SessionQuery{Folders: folders, Cursor: params.Cursor, Limit: wire.PageSize, Held: params.Held()}
 		records, next, err := p.store.Sessions(ctx, query)
 		if err != nil {
 			return nil, err
 		}
-		shown := make([]string, len(records))
+		var shown []string
 		for i := range records {
-			shown[i] = records[i].CWD
+			if !records[i].Config.IsRemote() {
+				shown = append(shown, records[i].CWD)
+			}
 		}
 		p.folders.Look(shown)
 		result := wire.ListResult{Sessions: make([]wire.SessionInfo, len(records)), NextCursor: next}
@@ -252,7 +254,7 @@ func rename(p *peer, r *rpc.Request, params wire.RenameParams) {
 // attach subscribes the connection to all events of a session, from a position on.
 func attach(p *peer, r *rpc.Request, params wire.AttachParams) {
 	p.withSession(r, params.SessionID, func(s *session.Session) {
-		sub, err := p.subscribe(s)
+		sub, err := p.subscribeTo(s, params.HeldWorkspace)
 		if err != nil {
 			r.Fail(err)
 			return
@@ -293,7 +295,7 @@ func detach(p *peer, r *rpc.Request, params wire.DetachParams) {
 
 // forkSession is ACP's fork: of the newest state, in the folder that the client names.
 func forkSession(p *peer, r *rpc.Request, params wire.OpenSessionParams) {
-	p.fork(r, params.SessionID, session.ForkRequest{}, params.MCPServers, func(stored history.Session) (history.Session, error) {
+	p.fork(r, params.SessionID, session.ForkRequest{}, params.MCPServers, params.Meta.Strata.HeldWorkspace, func(stored history.Session) (history.Session, error) {
 		to, err := p.destination(stored, params.FolderParams, params.Meta.Strata.Moved)
 		if len(to.Roots) == 0 && to.from == "" {
 			to.Roots = stored.Roots
@@ -307,7 +309,7 @@ func forkSession(p *peer, r *rpc.Request, params wire.OpenSessionParams) {
 
 // forkAt is our own fork: of any state, in the folder of the session.
 func forkAt(p *peer, r *rpc.Request, params wire.ForkParams) {
-	p.fork(r, params.SessionID, session.ForkRequest(params.At), nil, func(stored history.Session) (history.Session, error) {
+	p.fork(r, params.SessionID, session.ForkRequest(params.At), nil, params.HeldWorkspace, func(stored history.Session) (history.Session, error) {
 		to, err := p.destination(stored, wire.FolderParams{CWD: stored.CWD, Further: stored.Roots}, false)
 		return to.Session, err
 	}, func(_ *session.Session, i session.Info, seq int64) any {
@@ -318,7 +320,7 @@ func forkAt(p *peer, r *rpc.Request, params wire.ForkParams) {
 // fork makes a session of a state of another one and subscribes the connection to it. The MCP servers named replace those of
 // the other one, if there are any. folders returns the checked folders of the fork, result the result of the request.
 func (p *peer) fork(
-	r *rpc.Request, id string, at session.ForkRequest, named wire.MCPServers, folders func(stored history.Session) (history.Session, error),
+	r *rpc.Request, id string, at session.ForkRequest, named wire.MCPServers, held wire.HeldWorkspace, folders func(stored history.Session) (history.Session, error),
 	result func(fork *session.Session, i session.Info, seq int64) any,
 ) {
 	r.Go(func(ctx context.Context) (any, error) {
@@ -347,7 +349,7 @@ func (p *peer) fork(
 			return nil, err
 		}
 		defer release()
-		return p.enter(r, s, func(i session.Info) any {
+		return p.enter(r, s, held, func(i session.Info) any {
 			if len(named) > 0 {
 				state.Servers.Named = named
 			}

@@ -89,6 +89,15 @@ func (sub *subscription) attach() error {
 	return nil
 }
 
+// subscribeTo subscribes the connection to a session whose files it may have.
+func (p *peer) subscribeTo(s *session.Session, held wire.HeldWorkspace) (*subscription, error) {
+	sub, err := p.subscribe(s)
+	if err == nil && held.IsHeld() {
+		s.Hold(sub, held.WorkspaceID)
+	}
+	return sub, err
+}
+
 // unsubscribe ends the subscription in the session.
 func (sub *subscription) unsubscribe() { sub.session.Unsubscribe(sub.cursor.Load(), sub) }
 

@@ -28,18 +28,36 @@ type holder struct {
 	mu      sync.Mutex
 	files   map[string]string // by path in the folder
 	version int
-	lists   int // whole lists that were sent
+	lists   int      // whole lists that were sent
+	reads   int      // requests for several files
+	single  int      // requests for one text
+	asked   []string // paths of the former
 }
 
 // holding returns a client that has the given files.
 func (ts *askable) holding(files map[string]string) *holder {
 	ts.t.Helper()
+	return ts.holdingWith(files, nil)
+}
+
+// holdingWith is holding for a client with further capabilities.
+func (ts *askable) holdingWith(files map[string]string, more map[string]any) *holder {
+	ts.t.Helper()
 	h := &holder{Editor: testclient.Connect(ts.t, ts.ready.WebSocket, ts.token.Reveal()), files: maps.Clone(files), version: 1}
-	h.InitializeWith(map[string]any{
+	capabilities := map[string]any{
 		"fs":    map[string]any{"readTextFile": true, "writeTextFile": true},
 		"_meta": map[string]any{"strata": map[string]any{"permission": true, "workspace": true}},
-	})
+	}
+	maps.Copy(capabilities, more)
+	h.InitializeWith(capabilities)
+	if h.files == nil {
+		h.files = make(map[string]string)
+	}
+	h.Serve(editor.MethodReadFiles, func(raw json.RawMessage) (any, *rpc.Error) { return h.readSome(from[editor.ReadFilesParams](raw)), nil })
 	h.Serve(wire.MethodReadTextFile, func(raw json.RawMessage) (any, *rpc.Error) {
+		h.mu.Lock()
+		h.single++
+		h.mu.Unlock()
 		text, ok := h.get(from[wire.ReadTextFileParams](raw).Path)
 		if !ok {
 			return nil, &rpc.Error{Code: -32002, Message: "no such file"}
@@ -108,13 +126,47 @@ func (h *holder) list(in editor.ListWorkspaceParams) any {
 	page := map[string]any{"version": version}
 	if at < len(names) {
 		text := h.files[names[at]]
-		files = append(files, map[string]any{"path": names[at], "size": len(text), "version": fmt.Sprintf("%s %x", version, text)})
+		files = append(files, map[string]any{"path": names[at], "size": len(text), "version": h.versionOf(text)})
 	}
 	if at+1 < len(names) {
 		page["nextCursor"] = fmt.Sprint(at + 1)
 	}
 	page["files"] = files
 	return page
+}
+
+// readSome returns several files. The version of a file is that of the list.
+func (h *holder) readSome(in editor.ReadFilesParams) any {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.reads++
+	h.asked = append(h.asked, in.Paths...)
+	files := []any{}
+	for _, path := range in.Paths {
+		text, ok := h.files[path]
+		file := map[string]any{"path": path}
+		switch {
+		case !ok:
+			file["error"] = map[string]any{"code": -32002, "message": "no such file"}
+		case in.Encoding == "base64":
+			file["data"] = []byte(text)
+		default:
+			file["content"], file["version"] = text, h.versionOf(text)
+		}
+		files = append(files, file)
+	}
+	return map[string]any{"files": files}
+}
+
+// versionOf returns the version of a text. h.mu must be held.
+func (h *holder) versionOf(text string) string { return sha(text) }
+
+// hold attaches to a session whose files the client has.
+func (h *holder) hold(t *testing.T, sid, id string) {
+	t.Helper()
+	if err := h.Call("_strata/session/attach", map[string]any{"sessionId": sid, "workspace": "client", "workspaceId": id}, nil); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // open creates a session with the client's workspace.
@@ -227,9 +279,7 @@ func TestAClientWithTheFilesIsAway(t *testing.T) {
 	}
 	turn := prompting(other.Editor, sid, "call list_files {}", nil)
 	back := ts.holding(map[string]string{"a.txt": "alpha\n", "b.txt": ""})
-	if _, err := back.Attach(sid, testclient.Place{}); err != nil {
-		t.Fatal(err)
-	}
+	back.hold(t, sid, "")
 	if err := turn.Wait(nil); err != nil {
 		t.Fatal(err)
 	}
@@ -266,7 +316,7 @@ func TestChangesOfAClientsFilesAreReverted(t *testing.T) {
 	if err := h.Call("session/resume", map[string]any{"sessionId": sid, "cwd": "/elsewhere", "mcpServers": []any{}}, nil); err == nil {
 		t.Error("the session was opened in another folder")
 	}
-	if err := h.Call("session/resume", map[string]any{"sessionId": sid, "cwd": heldFolder, "mcpServers": []any{}}, nil); err != nil {
+	if err := h.Call("session/resume", map[string]any{"sessionId": sid, "cwd": heldFolder, "mcpServers": []any{}, "_meta": workspaceOf("client")}, nil); err != nil {
 		t.Fatal(err)
 	}
 	reverted := call[restoredFiles](ts.testServer, h.Editor, "_strata/changes/revert", sid, map[string]any{"changeIds": ids})

@@ -12,6 +12,7 @@ import (
 	"strata/session/calls"
 	"strata/session/content"
 	"strata/session/filechanges"
+	"strata/session/mailbox"
 	"strata/session/saving"
 	"strata/tokens"
 )
@@ -22,6 +23,9 @@ func (t *turns) unsettled(ctx context.Context, loaded *opening) (*ending, error)
 	changes, err := filechanges.Lost(ctx, t.workspace.DiskRoots(), loaded.Planned)
 	if err != nil {
 		return nil, err
+	}
+	if t.workspace.IsRemote() {
+		t.planned = slices.Clone(changes)
 	}
 	if loaded.Unfinished == nil {
 		t.storeLost(ctx, changes)
@@ -103,6 +107,35 @@ func (t *turns) storeLost(ctx context.Context, changes []history.FileChange) {
 	if err := saving.Commit(ctx, t.deps.Store, history.Change{Session: t.id, PutFileChanges: changes}); err != nil {
 		t.deps.Log.Warn("file changes not settled, the next load does it", slog.String("session", t.id), slog.Any("error", err))
 	}
+}
+
+// settlePlanned stores what became of the changes of a client's files that the last server had planned, now that the client
+// is there. If that fails, the next client to join does it.
+func (t *turns) settlePlanned() {
+	planned := t.planned
+	if len(planned) == 0 {
+		return
+	}
+	fail := func(err error) {
+		t.deps.Log.Warn("file changes not settled", slog.String("session", t.id), slog.Any("error", err))
+	}
+	t.mailbox.Enqueue(mailbox.Op{Fail: fail, Begin: func() (work, error) {
+		roots := t.workspace.Roots()
+		return func(ctx context.Context) (mailbox.Step, error) {
+			settled, err := filechanges.Lost(ctx, roots, planned)
+			if err == nil {
+				_, err = roots.Source().List(ctx) // a client that has left again tells nothing
+			}
+			if err != nil {
+				return nil, err
+			}
+			return func() (work, error) {
+				return t.store("settle file changes", history.Change{PutFileChanges: settled}, func() {
+					t.planned = nil
+				}), nil
+			}, nil
+		}, nil
+	}})
 }
 
 // endingOf returns the result of a turn of the last server with what is stored of it.

@@ -143,7 +143,7 @@ func newSession(deps *Deps, id string) *Session {
 		Clients: func() []clients.Client { return s.subscriptions.clients.All(clients.Permissions) },
 		Newest:  func() uint64 { return s.events.End() }, Timeout: deps.Tools.ApprovalTimeout,
 	})
-	s.subscriptions.asking = s.turns.asking
+	s.subscriptions.asking, s.subscriptions.held = s.turns.asking, s.turns.settlePlanned
 	s.turns.permits = permissions.New(c.mailbox, permissions.Services{
 		Session: id, Configured: deps.Tools.Rules, Choices: func() *choices.Choices { return c.choices }, Store: c.store, Emit: c.emit,
 		Reconsider: s.turns.asking.Reconsider, Now: deps.Now, Log: deps.Log,

@@ -17,13 +17,25 @@ type subscriptions struct {
 	*followers
 	clients clients.Choice
 	asking  *asking.Asking
+	held    func() // called when a client has joined that has the session's files
 }
 
 // Join makes a client that is about to subscribe serve the session's requests, until Unsubscribe.
 func (s *subscriptions) Join(client clients.Client) {
 	s.tell(func() {
 		s.clients.Add(client)
-		s.workspace.Join(client)
+	})
+}
+
+// Hold makes a client that has joined serve the requests for the session's files, if a client has them, and if id is that of
+// the files with which the session was created.
+func (s *subscriptions) Hold(client clients.Client, id string) {
+	s.tell(func() {
+		if s.choices.Record.Config.WorkspaceID == id && s.clients.Has(client) {
+			if s.workspace.Join(client) {
+				s.held()
+			}
+		}
 	})
 }
 

@@ -52,6 +52,7 @@ type turns struct {
 	running  *turn
 	unsaved  *ending
 	deferred []deferral
+	planned  []history.FileChange // by the last server, on files of a client: their effects are known when it is there
 }
 
 // deferral is a change, or a prompt, that waits for the end of the running turn.

@@ -19,7 +19,7 @@ func TestSearchAnswersQuestions(t *testing.T) {
 	t.Logf("%d files, %d outlines of %d bytes", status.Files, status.Outlined, status.Bytes)
 	for question, want := range map[string]string{
 		"where is the mailbox?":                                      "session/mailbox/mailbox.go",
-		"how are secret-looking files recognised?":                   "filecontext/secrets.go",
+		"how are secret-looking files recognised?":                   "filecontext/secrets/secrets.go",
 		"what decides which files git ignores?":                      "filecontext/ignore.go",
 		"how are the rows of a purged session removed?":              "historystore/purge.go",
 		"which code estimates the tokens of an image?":               "tokens/image.go",

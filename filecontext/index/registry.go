@@ -92,8 +92,8 @@ var (
 type Registry struct {
 	opt Options
 
-	mu     sync.Mutex // guards the rest, and users of all indexes
-	open   map[string]*Index
+	mu     sync.Mutex        // guards the rest, and users of all indexes
+	open   map[string]*Index // by folder, or by a name for the files of a client
 	closed bool
 }
 
@@ -106,6 +106,7 @@ func NewRegistry(opt Options) *Registry {
 type Handle struct {
 	*Index
 	registry *Registry
+	key      string // of the index in the registry
 	progress *func(Status)
 	release  sync.Once
 }
@@ -126,24 +127,43 @@ func (r *Registry) Acquire(ctx context.Context, folder string, progress func(Sta
 			return nil, fmt.Errorf("index folder %s: %w", filecontext.Printable(roots.Folder()), err)
 		}
 	}
+	return r.acquire(roots.Folder(), roots, r.opt, progress)
+}
+
+// The bounds for the files of a client, whose texts cross a connection with a limited number of requests in flight.
+const (
+	remoteBytes    = 16 << 20 // of the files with outlines
+	remoteParallel = 4
+)
+
+// AcquireRemote is Acquire for the files of a client, which only these roots have. Nothing of them is stored. It does not wait
+// for the client.
+func (r *Registry) AcquireRemote(roots *filecontext.Roots, progress func(Status)) (*Handle, error) {
+	opt := r.opt
+	opt.Store, opt.TotalBytes, opt.Parallel = nil, min(opt.TotalBytes, remoteBytes), min(opt.Parallel, remoteParallel)
+	return r.acquire(fmt.Sprintf("client %p", roots), roots, opt, progress) // folders on disk are absolute paths
+}
+
+// acquire returns the index with a key, which it starts if there is none.
+func (r *Registry) acquire(key string, roots *filecontext.Roots, opt Options, progress func(Status)) (*Handle, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.closed {
 		return nil, ErrClosed
 	}
-	h := &Handle{registry: r}
+	h := &Handle{registry: r, key: key}
 	if progress != nil {
 		h.progress = &progress
 	}
-	h.Index = r.open[roots.Folder()]
+	h.Index = r.open[key]
 	switch {
 	case h.Index != nil:
 		h.watch(h.progress)
 	case len(r.open) >= r.opt.Folders:
 		return nil, ErrFolders
 	default:
-		h.Index = start(roots, r.opt, r.room, h.progress)
-		r.open[roots.Folder()] = h.Index
+		h.Index = start(roots, opt, r.room, h.progress)
+		r.open[key] = h.Index
 	}
 	h.users++
 	return h, nil
@@ -154,7 +174,7 @@ func (r *Registry) Acquire(ctx context.Context, folder string, progress func(Sta
 func (h *Handle) Release() {
 	h.release.Do(func() {
 		h.unwatch(h.progress)
-		if h.registry.leave(h.Index) {
+		if h.registry.leave(h) {
 			h.stop()
 		}
 	})
@@ -174,15 +194,15 @@ func (r *Registry) room(of *Index) int {
 }
 
 // leave reports whether the caller was the last user.
-func (r *Registry) leave(i *Index) bool {
+func (r *Registry) leave(h *Handle) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	i.users--
-	if i.users > 0 {
+	h.users--
+	if h.users > 0 {
 		return false
 	}
-	if r.open[i.roots.Folder()] == i {
-		delete(r.open, i.roots.Folder())
+	if r.open[h.key] == h.Index {
+		delete(r.open, h.key)
 	}
 	return true
 }

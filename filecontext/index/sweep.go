@@ -16,8 +16,9 @@ import (
 
 // The limits of a batch of files that are read together.
 const (
-	batchFiles = 64
-	batchBytes = 8 << 20
+	batchFiles       = 64
+	remoteBatchFiles = 256 // of a client
+	batchBytes       = 8 << 20
 )
 
 // sweeper compares the folder to the index. It belongs to one goroutine.
@@ -34,6 +35,7 @@ type sweeper struct {
 	outlines map[key]string // encoded, of the files under work
 	bytes    int            // of all outlines
 	room     int            // maximum of these
+	left     int64          // of the total size of files of a client that this sweep reads, in bytes
 	unsaved  bool           // something has changed since the last stored list
 	swept    bool           // a sweep has ended
 	listed   time.Duration  // that the last sweep took to list the folder
@@ -59,7 +61,7 @@ func (k key) String() string { return k.language + ":" + k.hash.String() }
 // leaves some of them pending.
 func (s *sweeper) sweep(ctx context.Context) {
 	before := s.index.now()
-	s.told = false
+	s.told, s.left = false, s.opt.TotalBytes
 	begun := time.Now()
 	found, err := s.roots.Survey(ctx, filecontext.SurveyLimits{Files: s.opt.Files, Visits: s.opt.Visits})
 	s.listed = time.Since(begun)
@@ -90,7 +92,7 @@ func (s *sweeper) update(ctx context.Context, found *filecontext.Survey) {
 	for len(todo) > 0 && ctx.Err() == nil {
 		s.progress()
 		s.room = s.index.room(s.index)
-		n := batch(todo)
+		n := batch(todo, s.batchFiles())
 		s.read(ctx, todo[:n])
 		todo = todo[n:]
 	}
@@ -259,22 +261,33 @@ func (s *sweeper) recall(ctx context.Context, todo []job) (rest []job) {
 }
 
 // batch returns how many of the files to read are read together.
-func batch(todo []job) int {
+func batch(todo []job, most int) int {
 	size := int64(0)
 	for n, j := range todo {
 		size += j.file.size
-		if n == batchFiles || n > 0 && size > batchBytes {
+		if n == most || n > 0 && size > batchBytes {
 			return n
 		}
 	}
 	return len(todo)
 }
 
+func (s *sweeper) batchFiles() int {
+	if s.roots.IsRemote() {
+		return remoteBatchFiles
+	}
+	return batchFiles
+}
+
 // read reads files and parses those without a known outline.
 func (s *sweeper) read(ctx context.Context, todo []job) {
 	done := make([]*record, len(todo))
 	texts := make([]string, len(todo))
-	s.parallel(ctx, len(todo), func(n int) { done[n], texts[n] = s.readOne(ctx, todo[n].file) })
+	if s.roots.IsRemote() {
+		s.readRemote(ctx, todo, done, texts)
+	} else {
+		s.parallel(ctx, len(todo), func(n int) { done[n], texts[n] = s.readOne(ctx, todo[n].file) })
+	}
 	if ctx.Err() != nil {
 		return
 	}
@@ -284,7 +297,11 @@ func (s *sweeper) read(ctx context.Context, todo []job) {
 		return
 	}
 	for n, j := range todo {
-		if f := done[n]; f.state == Pending {
+		f := done[n]
+		if f.reason == Reason(filecontext.ReasonAway) {
+			continue // it stays as it was known, and is read by a later sweep
+		}
+		if f.state == Pending {
 			s.settle(f, known)
 		}
 		now := kept(s.files[j.at], done[n])
@@ -296,12 +313,17 @@ func (s *sweeper) read(ctx context.Context, todo []job) {
 
 // readOne returns the record of a file that was read, and its text.
 func (s *sweeper) readOne(ctx context.Context, f *record) (*record, string) {
-	now := &record{path: f.path, language: f.language, size: f.size, stamp: f.stamp, state: NameOnly}
 	ref, err := s.roots.Locate(f.path)
 	var content filecontext.Content
 	if err == nil {
 		content, err = s.roots.Read(ctx, ref)
 	}
+	return f.after(&content, err)
+}
+
+// after returns the record of a file after it was read, and its text.
+func (r *record) after(content *filecontext.Content, err error) (*record, string) {
+	now := &record{path: r.path, language: r.language, size: r.size, stamp: r.stamp, state: NameOnly}
 	if err != nil {
 		now.reason = Reason(filecontext.ReasonOf(err))
 		return now, ""
@@ -309,6 +331,30 @@ func (s *sweeper) readOne(ctx context.Context, f *record) (*record, string) {
 	now.size, now.stamp, now.state = content.Size, content.Stamp(), Pending
 	now.hash, now.read = parseDigest(content.Hash)
 	return now, content.Text
+}
+
+// readRemote reads files of a client together. A client can tell smaller sizes than its files have: beyond the total size of a
+// sweep, no text is kept.
+func (s *sweeper) readRemote(ctx context.Context, todo []job, done []*record, texts []string) {
+	refs := make([]filecontext.Ref, 0, len(todo))
+	var at []int // in todo
+	for n, j := range todo {
+		if ref, err := s.roots.Locate(j.file.path); err == nil {
+			refs, at = append(refs, ref), append(at, n)
+		} else {
+			done[n], texts[n] = j.file.after(nil, err)
+		}
+	}
+	_ = s.roots.ReadEach(ctx, refs, func(i int, content filecontext.Content, err error) { // the caller looks at ctx
+		n := at[i]
+		s.left -= content.Size
+		if s.left < 0 {
+			content.Text = ""
+			done[n] = &record{path: content.Path, language: todo[n].file.language, size: content.Size, stamp: content.Stamp(), state: NameOnly, reason: ReasonNoRoom}
+			return
+		}
+		done[n], texts[n] = todo[n].file.after(&content, err)
+	})
 }
 
 // result is the stored form of an outline: the encoded outline, or the reason for which there is none.

@@ -1,4 +1,4 @@
-// Package secrets tells by their names which files usually contain keys, tokens and passwords. No I/O.
+// Package secrets recognizes secret-looking files by their names: those that usually contain keys, tokens and passwords. No I/O.
 package secrets
 
 import (

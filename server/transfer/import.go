@@ -106,13 +106,13 @@ func (in *Importer) header(p ImportPage) (history.Session, error) {
 		record.CWD, record.Roots, record.Config.Workspace = p.CWD, nil, ""
 	}
 	folders := wire.NewSessionParams{FolderParams: wire.FolderParams{CWD: record.CWD, Further: record.Roots}}
-	folders.Meta.Strata.Workspace = record.Config.Workspace
+	folders.Meta.Strata.Workspace, folders.Meta.Strata.WorkspaceID = record.Config.Workspace, record.Config.WorkspaceID
 	checked, err := folders.Record(in.Folders)
 	if err != nil {
 		return history.Session{}, err
 	}
 	record.ID, record.CWD, record.Roots = in.NewID("sess_"), checked.CWD, checked.Roots
-	record.Config.Workspace = checked.Config.Workspace
+	record.Config.Workspace, record.Config.WorkspaceID = checked.Config.Workspace, checked.Config.WorkspaceID
 	record.Hidden, record.DeletedAt, record.Messages = true, time.Time{}, 0
 	record.Config.Approval, record.Config.Rules = "", nil // the file may be somebody else's
 	return record, nil

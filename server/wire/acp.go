@@ -202,18 +202,12 @@ type NewSessionParams struct {
 	Meta struct {
 		Strata struct {
 			DeclaringMeta
-			Workspace string `json:"workspace"` // empty, or client
+			HeldWorkspace
 		} `json:"strata"`
 	} `json:"_meta"`
 }
 
-func (p *NewSessionParams) validate() error {
-	switch p.Meta.Strata.Workspace {
-	case "", history.WorkspaceClient:
-		return nil
-	}
-	return InvalidParams("params._meta.strata.workspace: must be client")
-}
+func (p *NewSessionParams) validate() error { return p.Meta.Strata.check("params._meta.strata") }
 
 // Record returns a new session. check is that of FolderParams.Record, for folders on disk; the folder of a client's workspace
 // is only a name.
@@ -224,8 +218,11 @@ func (p *NewSessionParams) Record(check func(dir string) (string, error)) (histo
 	if len(p.Further) > 0 {
 		return history.Session{}, InvalidParams("params.additionalDirectories: a workspace of the client has one folder")
 	}
+	if err := p.validate(); err != nil { // of an import
+		return history.Session{}, err
+	}
 	record, err := p.FolderParams.Record(nameOfFolder)
-	record.Config.Workspace = p.Meta.Strata.Workspace
+	record.Config.Workspace, record.Config.WorkspaceID = p.Meta.Strata.Workspace, p.Meta.Strata.WorkspaceID
 	return record, err
 }
 
@@ -250,9 +247,12 @@ type OpenSessionParams struct {
 		Strata struct {
 			Model string `json:"model"` // chosen for the session when it is opened
 			Moved bool   `json:"moved"` // cwd is the new folder of the session
+			HeldWorkspace
 		} `json:"strata"`
 	} `json:"_meta"`
 }
+
+func (p *OpenSessionParams) validate() error { return p.Meta.Strata.check("params._meta.strata") }
 
 // NewSessionResult is the result of session/new and session/fork.
 type NewSessionResult struct {
@@ -271,6 +271,21 @@ type ForkResult struct {
 type ListParams struct {
 	CWD    string `json:"cwd"`
 	Cursor string `json:"cursor"`
+	Meta   struct {
+		Strata struct {
+			HeldWorkspace
+		} `json:"strata"`
+	} `json:"_meta"`
+}
+
+func (p *ListParams) validate() error { return p.Meta.Strata.check("params._meta.strata") }
+
+// Held returns the id of the files of clients whose sessions are requested, nil for all sessions.
+func (p *ListParams) Held() *string {
+	if !p.Meta.Strata.IsHeld() {
+		return nil
+	}
+	return &p.Meta.Strata.WorkspaceID
 }
 
 // ListResult is the result of session/list.
@@ -296,12 +311,19 @@ type InfoMeta struct {
 		Activity *Activity `json:"activity,omitempty"`      // absent for idle
 		Folder   string    `json:"folder,omitempty"`        // the folder's path without links, if that is another one
 		Missing  bool      `json:"folderMissing,omitempty"` // there is no such folder any more
+
+		Workspace   string `json:"workspace,omitempty"` // client: the files are a client's, and cwd is only their name
+		WorkspaceID string `json:"workspaceId,omitempty"`
 	} `json:"strata"`
 }
 
 // NewSessionInfo returns the entry of a stored session.
 func NewSessionInfo(s history.Session) SessionInfo {
-	return SessionInfo{SessionID: s.ID, CWD: s.CWD, Further: s.Roots, Title: s.Title, UpdatedAt: s.UpdatedAt.UTC()}
+	info := SessionInfo{SessionID: s.ID, CWD: s.CWD, Further: s.Roots, Title: s.Title, UpdatedAt: s.UpdatedAt.UTC()}
+	if s.Config.IsRemote() {
+		info.meta().Strata.Workspace, info.meta().Strata.WorkspaceID = s.Config.Workspace, s.Config.WorkspaceID
+	}
+	return info
 }
 
 // SetDoing adds what the session does to its entry.
@@ -309,8 +331,12 @@ func (i *SessionInfo) SetDoing(d following.Doing) {
 	i.meta().Strata.State, i.meta().Strata.Activity = string(d.State), newActivity(d.Activity)
 }
 
-// SetFolder adds what is known of the session's folder to its entry: its path without links, and whether it is missing.
+// SetFolder adds what is known of the session's folder to its entry: its path without links, and whether it is missing. It has
+// no effect if a client has the files.
 func (i *SessionInfo) SetFolder(real string, missing bool) {
+	if i.Meta != nil && i.Meta.Strata.Workspace != "" {
+		return
+	}
 	if real != i.CWD {
 		i.meta().Strata.Folder = real
 	}

@@ -18,7 +18,10 @@ type AttachParams struct {
 	Epoch string   `json:"epoch"`
 	After LastSeen `json:"after"` // the last event received in that epoch
 	Own   bool     `json:"own"`   // also send the messages that this connection adds
+	HeldWorkspace
 }
+
+func (p *AttachParams) validate() error { return p.check("params") }
 
 // LastSeen is the sequence number of the last event that a client has received.
 type LastSeen uint64
@@ -125,7 +128,10 @@ type RenameParams struct {
 type ForkParams struct {
 	SessionParams
 	At ForkPoint `json:"at"`
+	HeldWorkspace
 }
+
+func (p *ForkParams) validate() error { return p.check("params") }
 
 // ForkPoint is the state to fork: a checkpoint, a sequence number, or, as the zero value, the newest one.
 type ForkPoint session.ForkRequest

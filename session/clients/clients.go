@@ -107,6 +107,9 @@ func (c *Choice) Add(client Client) {
 	}
 }
 
+// Has reports whether a client is known.
+func (c *Choice) Has(client Client) bool { return slices.Contains(c.clients, client) }
+
 // Prompted records that a client has sent the prompt of the turn that begins, or has joined the running one: it serves the
 // turn's requests from now on. nil stands for a prompt without a connection.
 func (c *Choice) Prompted(client Client) {

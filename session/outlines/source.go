@@ -32,6 +32,7 @@ const grace = 300 * time.Millisecond
 type Source struct {
 	services *Services // nil: outlines are turned off
 	folder   string
+	remote   *filecontext.Roots // has the files if they are not on disk
 	box      *mailbox.Mailbox
 	events   *events.Stream
 	ctx      context.Context // ends with Close or the mailbox
@@ -61,6 +62,13 @@ func New(services *Services, folder string, box *mailbox.Mailbox, stream *events
 	return s
 }
 
+// NewRemote returns the outlines of the files of a client, which roots has.
+func NewRemote(services *Services, roots *filecontext.Roots, box *mailbox.Mailbox, stream *events.Stream) *Source {
+	s := New(services, roots.Folder(), box, stream)
+	s.remote = roots
+	return s
+}
+
 // Folder returns the folder.
 func (s *Source) Folder() string { return s.folder }
 
@@ -84,7 +92,11 @@ func (s *Source) Open() {
 
 // hold acquires the index, which is released by Close, or when the mailbox ends.
 func (s *Source) hold() {
-	s.handle, s.err = s.services.indexes.Acquire(s.ctx, s.folder, s.progress)
+	if s.remote != nil {
+		s.handle, s.err = s.services.indexes.AcquireRemote(s.remote, s.progress)
+	} else {
+		s.handle, s.err = s.services.indexes.Acquire(s.ctx, s.folder, s.progress)
+	}
 	if s.err == nil {
 		s.box.After(s.ctx, s.handle.Release)
 	}
@@ -139,6 +151,13 @@ func (s *Source) current(ctx context.Context) (*index.Handle, error) {
 	}
 	_, err := s.refreshed(ctx)
 	return s.handle, err
+}
+
+// Compare makes an index that is open compare its files. It does not wait.
+func (s *Source) Compare() {
+	if h, err := s.present(); h != nil && err == nil {
+		s.box.Spawn(func() { _, _ = h.Refresh(s.ctx) }) // the next request does it, too
+	}
 }
 
 // isOpen waits until the index is opened or ctx ends, and reports whether there is one.

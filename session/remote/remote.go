@@ -27,6 +27,7 @@ const returnTime = 20 * time.Second
 type Files struct {
 	*session
 	patience time.Duration // how long a request waits for a client
+	after    func() uint64 // the event of the session that requests for changes follow
 }
 
 // session is the part that all Files of a session share. Its lock is a leaf: no request is sent while it is held.
@@ -47,13 +48,14 @@ var _ source.Files = (*Files)(nil)
 // New returns the files of a session without clients. folder is an absolute path with slashes that names them. Without a client
 // that has the files, their requests fail immediately.
 func New(folder string) *Files {
-	f := &Files{session: &session{folder: path.Clean(folder), single: make(map[clients.Client]bool), joined: make(chan struct{}), listing: make(chan *list, 1)}}
+	f := &Files{after: func() uint64 { return 0 }, session: &session{folder: path.Clean(folder), single: make(map[clients.Client]bool), joined: make(chan struct{}), listing: make(chan *list, 1)}}
 	f.listing <- nil
 	return f
 }
 
-// Patient returns the same files for calls of tools, which wait for a client to return.
-func (f *Files) Patient() *Files { return &Files{f.session, returnTime} }
+// Patient returns the same files for calls of tools, which wait for a client to return. after returns the newest event of the
+// session: the client receives it before a request that changes a file, so that it knows of the call.
+func (f *Files) Patient(after func() uint64) *Files { return &Files{f.session, returnTime, after} }
 
 // Join adds a client that has subscribed, and reports whether it has the files: clients without files of this session have no
 // effect. The newest client is asked.
@@ -183,18 +185,18 @@ func (f *Files) absolute(name string) string { return path.Join(f.folder, name) 
 // Write implements source.Files.
 func (f *Files) Write(ctx context.Context, name, text string) error {
 	return f.change(ctx, name, func(c clients.Client) error {
-		return c.WriteTextFile(ctx, clients.Write{Path: f.absolute(name), Content: text}, 0)
+		return c.WriteTextFile(ctx, clients.Write{Path: f.absolute(name), Content: text}, f.after())
 	})
 }
 
 // Delete implements source.Files.
 func (f *Files) Delete(ctx context.Context, name string) error {
-	return f.change(ctx, name, func(c clients.Client) error { return c.DeleteFile(ctx, f.absolute(name), 0) })
+	return f.change(ctx, name, func(c clients.Client) error { return c.DeleteFile(ctx, f.absolute(name), f.after()) })
 }
 
 // Move implements source.Files.
 func (f *Files) Move(ctx context.Context, from, to string) error {
-	return f.change(ctx, from, func(c clients.Client) error { return c.MoveFile(ctx, f.absolute(from), f.absolute(to), 0) })
+	return f.change(ctx, from, func(c clients.Client) error { return c.MoveFile(ctx, f.absolute(from), f.absolute(to), f.after()) })
 }
 
 // change sends a request that changes files, to one client only: a client whose connection has ended may have made the change.

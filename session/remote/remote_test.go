@@ -14,6 +14,8 @@ import (
 	"strata/session/clients"
 )
 
+func noEvent() uint64 { return 0 }
+
 // client holds a workspace, with the functions that serve its requests.
 type client struct {
 	clients.Client
@@ -24,6 +26,13 @@ type client struct {
 	readSome func(clients.ReadMany) ([]clients.ReadResult, error) // nil: not served
 
 	asked []string
+	quiet bool // asked is not kept
+}
+
+func (c *client) note(request string) {
+	if !c.quiet {
+		c.asked = append(c.asked, request)
+	}
 }
 
 func (c *client) Can(capability clients.Capability) bool {
@@ -31,12 +40,12 @@ func (c *client) Can(capability clients.Capability) bool {
 }
 
 func (c *client) ListWorkspace(_ context.Context, l clients.List, _ uint64) (clients.ListPage, error) {
-	c.asked = append(c.asked, "list "+l.Cursor)
+	c.note("list " + l.Cursor)
 	return c.list(l)
 }
 
 func (c *client) ReadTextFile(_ context.Context, r clients.Read, _ uint64) (string, error) {
-	c.asked = append(c.asked, "read "+r.Path)
+	c.note("read " + r.Path)
 	return c.read(r.Path)
 }
 
@@ -44,12 +53,12 @@ func (c *client) ReadFiles(_ context.Context, r clients.ReadMany, _ uint64) ([]c
 	if c.readSome == nil {
 		return nil, &clients.Refused{Code: notServed}
 	}
-	c.asked = append(c.asked, fmt.Sprint("read some ", len(r.Paths)))
+	c.note(fmt.Sprint("read some ", len(r.Paths)))
 	return c.readSome(r)
 }
 
 func (c *client) WriteTextFile(_ context.Context, w clients.Write, _ uint64) error {
-	c.asked = append(c.asked, "write "+w.Path)
+	c.note("write " + w.Path)
 	return c.write(w.Path)
 }
 
@@ -193,7 +202,7 @@ func TestPatientFilesWaitForAClient(t *testing.T) {
 		}
 		read := make(chan error)
 		go func() {
-			_, err := f.Patient().Read(t.Context(), "a", source.Reading{Limit: 10})
+			_, err := f.Patient(noEvent).Read(t.Context(), "a", source.Reading{Limit: 10})
 			read <- err
 		}()
 		synctest.Wait()
@@ -206,7 +215,7 @@ func TestPatientFilesWaitForAClient(t *testing.T) {
 
 func TestPatienceEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := New("/project").Patient()
+		f := New("/project").Patient(noEvent)
 		if _, err := f.List(t.Context()); filecontext.ReasonOf(err) != filecontext.ReasonAway {
 			t.Errorf("got %v", err)
 		}

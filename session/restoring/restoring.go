@@ -41,6 +41,9 @@ type Files struct {
 // ErrNoFolder is the error of a restore in a session whose folder cannot be opened.
 var ErrNoFolder = fmt.Errorf("%w: the session's folder cannot be opened", mailbox.ErrInvalid)
 
+// ErrAway is the error of a restore in a session whose files a client has that is not connected.
+var ErrAway = fmt.Errorf("%w: the client that has the session's files is not connected", mailbox.ErrInvalid)
+
 // UnknownError reports that a session has no file change with an id.
 type UnknownError struct{ ID string }
 
@@ -86,7 +89,7 @@ func (d *Done) Settled(edit string) []history.FileChange {
 
 // Do reverts or reapplies changes; with preview it changes nothing and returns the outcome that Do would have now. It returns
 // nil for a nil request, and for the undo of a restore without files. The caller must store the changes of Settled. The error is
-// ErrNoFolder, an *UnknownError, or one of the store or of ctx. After an error some files may be restored; the same request
+// ErrNoFolder, ErrAway, an *UnknownError, or one of the store or of ctx. After an error some files may be restored; the same request
 // restores the others.
 func (f *Files) Do(ctx context.Context, req *Request, preview bool) (*Done, error) {
 	if req == nil || f.Store == nil {
@@ -114,8 +117,10 @@ func (f *Files) plan(ctx context.Context, req *Request) (*history.RestorePlan, [
 	if err != nil {
 		return nil, nil, err
 	}
-	if f.Roots == nil && len(changes) > 0 {
-		return nil, nil, ErrNoFolder
+	if len(changes) > 0 {
+		if err := f.reachable(ctx); err != nil {
+			return nil, nil, err
+		}
 	}
 	var plan *history.RestorePlan
 	now := func(path string) history.FileVersion { return f.now(ctx, path) }
@@ -126,6 +131,21 @@ func (f *Files) plan(ctx context.Context, req *Request) (*history.RestorePlan, [
 		plan = history.PlanRevert(changes, chosen, now)
 	}
 	return plan, changes, ctx.Err()
+}
+
+// reachable returns the error of a restore if no file of the session can be read now.
+func (f *Files) reachable(ctx context.Context) error {
+	switch {
+	case f.Roots == nil:
+		return ErrNoFolder
+	case !f.Roots.IsRemote():
+		return nil
+	}
+	_, err := f.Roots.Source().List(ctx)
+	if err != nil && ctx.Err() == nil && filecontext.ReasonOf(err) == filecontext.ReasonAway {
+		return ErrAway
+	}
+	return ctx.Err()
 }
 
 // find returns the changes from the oldest chosen one on, oldest first.

@@ -44,11 +44,18 @@ func (w *Workspace) Tools(shown, lasting tools.Shown, editor Editor, commands Co
 // there are no other texts. Calls wait for a client that returns. Commands run in a terminal of a client that has the files.
 func (w *Workspace) remoteTools(shown, lasting tools.Shown, editor Editor, commands Commands) []tools.Tool {
 	held := w.held
-	roots, err := filecontext.NewRemoteRoots(w.roots.Folder(), held.Patient(), w.limits)
+	newest := func() uint64 {
+		_, after := editor.writing(nil)
+		return after
+	}
+	roots, err := filecontext.NewRemoteRoots(w.roots.Folder(), held.Patient(newest), w.limits)
 	if err != nil {
 		return nil
 	}
 	view := tools.Workspace{Roots: roots, Reader: tools.Disk{Roots: roots}, Shown: lasting}
+	if w.outlines != nil && w.outlines.On() {
+		view.Symbols = symbols{roots, w.outlines}
+	}
 	all := append(tools.Reading(view), changing.Tools(changing.DiskWriter{Roots: roots}, shown)...)
 	if commands.Runner.IsOff() {
 		return all

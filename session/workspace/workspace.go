@@ -118,11 +118,21 @@ func OpenRemote(files *remote.Files, cwd string, limits filecontext.Limits) Fold
 	return f
 }
 
-// Join adds a client that has subscribed, which may have the files of the session.
-func (w *Workspace) Join(client clients.Client) {
-	if w.held != nil {
-		w.held.Join(client)
+// Join adds a client that has subscribed and says that it has the files of the session, and reports whether it can have them.
+// The files of the context are compared with those of the client.
+func (w *Workspace) Join(client clients.Client) bool {
+	if w.held == nil || !w.held.Join(client) {
+		return false
 	}
+	entries, roots := w.files.List(), w.roots
+	w.outlines.Compare()
+	w.box.Spawn(func() {
+		changes, err := roots.Refresh(w.box.Context(), entries)
+		if err == nil && len(changes) > 0 {
+			w.box.Tell(func() { w.Refreshed(changes) }, nil)
+		}
+	})
+	return true
 }
 
 // Leave removes a client that has unsubscribed, or whose connection has ended.
@@ -148,15 +158,20 @@ func (w *Workspace) DiskRoots() *filecontext.Roots {
 func (w *Workspace) Use(f Folders, services *outlines.Services) {
 	w.roots, w.guard, w.rootsErr, w.git, w.held, w.limits = f.roots, f.guard, f.err, f.git, f.held, f.limits
 	folder := ""
-	if f.roots == nil || f.held != nil { // files of clients are not indexed yet
+	if f.roots == nil {
 		services = nil
 	} else {
 		folder = f.roots.Folder()
 	}
-	if folder != w.outlines.Folder() {
-		w.outlines.Close()
-		w.outlines = outlines.New(services, folder, w.box, w.events)
+	if folder == w.outlines.Folder() {
+		return
 	}
+	w.outlines.Close()
+	if f.held != nil && f.roots != nil {
+		w.outlines = outlines.NewRemote(services, f.roots, w.box, w.events)
+		return
+	}
+	w.outlines = outlines.New(services, folder, w.box, w.events)
 }
 
 // Outlines returns the outlines of the session's working folder.
@@ -385,6 +400,10 @@ func lostFiles(changes []filecontext.Change) string {
 		case filecontext.Deleted:
 			lost = append(lost, filecontext.Printable(c.Path)+" was deleted and has left the context")
 		case filecontext.Unreadable:
+			if c.Reason == filecontext.ReasonAway {
+				lost = append(lost, filecontext.Printable(c.Path)+" is not sent until the client that has it is connected")
+				continue
+			}
 			lost = append(lost, filecontext.Printable(c.Path)+" cannot be sent any more: it "+c.Explain())
 		}
 	}

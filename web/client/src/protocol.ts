@@ -86,6 +86,7 @@ export type PathReason =
   | 'no_room'
   | 'not_a_file'
   | 'folder_missing'
+  | 'away'
   | (string & {});
 
 /** Why a file may not be edited. */
@@ -1513,7 +1514,13 @@ export interface Methods {
   /** Creates a session from the newest state. */
   'session/fork': { params: OpenSessionParams; result: Options & OfSession };
   'session/list': {
-    params: { /** Only sessions of this folder. */ cwd?: string; cursor?: string };
+    params: {
+      /** Only sessions of this folder. */
+      cwd?: string;
+      cursor?: string;
+      /** Only sessions whose files are those of clients, with this id. */
+      _meta?: { strata?: { workspace?: 'client'; workspaceId?: string } };
+    };
     result: { sessions: SessionInfo[]; nextCursor?: string };
   };
   'session/close': { params: OfSession; result: Empty };

@@ -247,6 +247,37 @@ func (s *stage) opens(server *side, id string) {
 	s.editor.wants("")
 }
 
+// After the connection was lost, the editor still has the files of its sessions. Nothing of the folder is looked at or changed.
+func TestFilesOfTheEditorAreNamedAgain(t *testing.T) {
+	s := newStage(t, nil)
+	server := s.server()
+	s.greet(server)
+	const opened = `{"cwd":"/no/such/../folder","_meta":{"strata":{"workspace":"client","workspaceId":"mine"}}}`
+	s.editor.sends(`{"jsonrpc":"2.0","id":"new","method":"session/new","params":%s}`, opened)
+	f := server.wants("session/new")
+	if string(f.Params) != opened {
+		t.Errorf("passed on as %s", f.Params)
+	}
+	server.responds(f, `{"sessionId":"s"}`)
+	s.editor.wants("")
+	s.editor.sends(`{"jsonrpc":"2.0","id":"a","method":"_strata/session/attach","params":{"sessionId":"t","workspace":"client"}}`)
+	server.responds(server.wants("_strata/session/attach"), `{}`)
+	s.editor.wants("")
+	server.stream.Close(closeNow, "")
+
+	server = s.server()
+	s.again(server)
+	want := `{"sessionId":"s","cwd":"/no/such/../folder","_meta":{"strata":{"workspace":"client","workspaceId":"mine"}}}`
+	if f := server.wants("session/resume"); string(f.Params) != want {
+		t.Errorf("resumed with %s", f.Params)
+	} else {
+		server.responds(f, `{}`)
+	}
+	if f := server.wants("_strata/session/attach"); string(f.Params) != `{"sessionId":"t","workspace":"client"}` {
+		t.Errorf("attached with %s", f.Params)
+	}
+}
+
 func TestF30MessagesThatNoServerCouldRead(t *testing.T) {
 	s := newStage(t, nil)
 	server := s.server()
@@ -346,7 +377,7 @@ func TestF36WhatWasMissedFollows(t *testing.T) {
 	server = s.server()
 	s.again(server)
 	f := server.wants("_strata/session/attach")
-	if string(f.Params) != `{"after":7,"epoch":"e","sessionId":"s"}` {
+	if string(f.Params) != `{"sessionId":"s","epoch":"e","after":7}` {
 		t.Errorf("attached by %s", f.raw)
 	}
 	server.responds(f, `{"epoch":"e","seq":9,"complete":true}`)

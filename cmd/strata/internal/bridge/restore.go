@@ -56,7 +56,8 @@ func (b *bridge) reopen(server *connect.Stream, s *openSession, same bool) error
 		err = b.call(server, "session/resume", struct {
 			SessionID string `json:"sessionId"`
 			*folders
-		}{s.id, s.folders}, nil)
+			Meta *heldMeta `json:"_meta,omitempty"`
+		}{s.id, s.folders, s.held.inMeta()}, nil)
 	default:
 		err = b.subscribe(server, s)
 	}
@@ -79,6 +80,14 @@ func (b *bridge) reopen(server *connect.Stream, s *openSession, same bool) error
 	return nil
 }
 
+// attaching are the parameters of _strata/session/attach.
+type attaching struct {
+	SessionID string `json:"sessionId"`
+	Epoch     string `json:"epoch,omitempty"`
+	After     uint64 `json:"after,omitempty"`
+	held
+}
+
 // catchUp attaches to a session after the last event that the editor received. complete is false if the server no longer
 // has all events since then; loaded says that it has loaded the session since then.
 func (b *bridge) catchUp(server *connect.Stream, s *openSession) (complete, loaded bool, err error) {
@@ -86,7 +95,7 @@ func (b *bridge) catchUp(server *connect.Stream, s *openSession) (complete, load
 		Complete bool   `json:"complete"`
 		Epoch    string `json:"epoch"`
 	}
-	err = b.call(server, "_strata/session/attach", map[string]any{"sessionId": s.id, "epoch": s.epoch, "after": s.seq}, &attached)
+	err = b.call(server, "_strata/session/attach", attaching{SessionID: s.id, Epoch: s.epoch, After: s.seq, held: s.held}, &attached)
 	loaded = attached.Epoch != s.epoch
 	if err != nil || attached.Complete && s.attached {
 		return attached.Complete, loaded, err
@@ -113,7 +122,7 @@ func (b *bridge) endCalls(s *openSession) error {
 
 // subscribe subscribes to the updates of a session whose folders are unknown.
 func (b *bridge) subscribe(server *connect.Stream, s *openSession) error {
-	if err := b.call(server, "_strata/session/attach", map[string]any{"sessionId": s.id}, nil); err != nil {
+	if err := b.call(server, "_strata/session/attach", attaching{SessionID: s.id, held: s.held}, nil); err != nil {
 		return err
 	}
 	return b.call(server, "_strata/session/detach", map[string]any{"sessionId": s.id}, nil)

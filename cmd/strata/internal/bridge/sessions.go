@@ -19,6 +19,7 @@ type openSession struct {
 	id       string
 	folders  *folders // nil if the editor has not named them
 	attached bool     // the editor has attached: it receives all events
+	held     held
 
 	epoch string // and seq: the last event that the editor received
 	seq   uint64
@@ -34,6 +35,42 @@ type folders struct {
 	CWD        json.RawMessage `json:"cwd,omitempty"`
 	Further    json.RawMessage `json:"additionalDirectories,omitempty"`
 	MCPServers json.RawMessage `json:"mcpServers,omitempty"`
+}
+
+// held is what the editor has said of the files of a session: empty, or that it has them.
+type held struct {
+	Workspace   string `json:"workspace,omitempty"`
+	WorkspaceID string `json:"workspaceId,omitempty"`
+}
+
+// inMeta returns the _meta of a request of ACP that says the same, nil for nothing.
+func (h held) inMeta() *heldMeta {
+	if h.Workspace == "" {
+		return nil
+	}
+	return &heldMeta{h}
+}
+
+type heldMeta struct {
+	Strata held `json:"strata"`
+}
+
+// holds records what the parameters of a request that opened the session say of its files. Without a word the editor still has
+// them.
+func (o *openSession) holds(params json.RawMessage) *openSession {
+	var p struct {
+		held
+		Meta heldMeta `json:"_meta"`
+	}
+	if json.Unmarshal(params, &p) != nil {
+		return o
+	}
+	for _, said := range []held{p.held, p.Meta.Strata} {
+		if said.Workspace != "" {
+			o.held = said
+		}
+	}
+	return o
 }
 
 // find returns the session with an id; nil if there is none.
@@ -76,13 +113,13 @@ func (s *sessions) changed(method string, params, result json.RawMessage) {
 	_, _ = json.Unmarshal(params, &named), json.Unmarshal(result, &made)
 	switch method {
 	case "session/new", "session/fork":
-		s.use(made.SessionID).openedIn(params)
+		s.use(made.SessionID).holds(params).openedIn(params)
 	case "session/load", "session/resume":
-		s.use(named.SessionID).openedIn(params)
+		s.use(named.SessionID).holds(params).openedIn(params)
 	case "_strata/session/fork":
-		s.use(made.SessionID)
+		s.use(made.SessionID).holds(params)
 	case "_strata/session/attach":
-		s.use(named.SessionID).attached = true
+		s.use(named.SessionID).holds(params).attached = true
 	case "_strata/session/detach":
 		s.detached(named.SessionID, params)
 	case "session/close", "session/delete":

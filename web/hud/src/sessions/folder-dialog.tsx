@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import type { SessionView } from "../store/session.ts";
-import { folders } from "../store/sessions.ts";
+import { diskFolders } from "../store/sessions.ts";
 import { reason, toast } from "../store/toasts.ts";
 import { Dialog } from "../ui/controls.tsx";
 import { FolderField } from "./folder-field.tsx";
@@ -28,7 +28,7 @@ export function FolderDialog({ view, onClose }: { view: SessionView; onClose: ()
     <Dialog title="New folder of the session" onClose={onClose}>
       <form onSubmit={submit}>
         <label class="label" for="moved-folder">Folder</label>
-        <FolderField id="moved-folder" path={path} recent={folders.value.map((f) => f.path)} describedBy="moved-folder-note" invalid={problem !== ""} onPath={setPath} />
+        <FolderField id="moved-folder" path={path} recent={diskFolders.value} describedBy="moved-folder-note" invalid={problem !== ""} onPath={setPath} />
         <p id="moved-folder-note" class={problem === "" ? "note" : "note bad"} role={problem === "" ? undefined : "alert"}>
           {problem || "Absolute path of the folder on the server’s machine. Files of the session are looked up in it by their relative paths."}
         </p>

@@ -3,7 +3,7 @@ import { dialog } from "../dialogs.ts";
 import { go, route, sessionAddress } from "../routes.ts";
 import { recall, remember } from "../store/remembered.ts";
 import { info } from "../store/server.ts";
-import { create, folders, sessions } from "../store/sessions.ts";
+import { create, diskFolders, isHeld, sessions } from "../store/sessions.ts";
 import { reason } from "../store/toasts.ts";
 import { Dialog } from "../ui/controls.tsx";
 import { useFetched } from "../ui/fetched.tsx";
@@ -46,7 +46,7 @@ export function NewSession() {
     <Dialog title="New session" onClose={close}>
       <form onSubmit={submit}>
         <label class="label" for="new-folder">Folder</label>
-        <FolderField id="new-folder" path={path} recent={folders.value.map((f) => f.path)} describedBy="new-folder-note" invalid={problem !== ""} onPath={setPath} />
+        <FolderField id="new-folder" path={path} recent={diskFolders.value} describedBy="new-folder-note" invalid={problem !== ""} onPath={setPath} />
         <p id="new-folder-note" class={problem === "" ? "note" : "note bad"} role={problem === "" ? undefined : "alert"}>
           {problem || "A folder on the server’s machine. The session can read files in it. Tab completes."}
         </p>
@@ -71,5 +71,6 @@ function lastChoice(): { folder: string; model: string } {
 function defaultFolder(last: string): string {
   const here = route.peek();
   const open = here.page === "session" ? sessions.peek().get(here.id) : undefined;
-  return open?.info.cwd ?? (last || (folders.peek()[0]?.path ?? ""));
+  const inside = open && !isHeld(open.info) ? open.info.cwd : undefined;
+  return inside ?? (last || (diskFolders.peek()[0] ?? ""));
 }

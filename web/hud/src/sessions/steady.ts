@@ -38,19 +38,19 @@ function useHeld(around: RefObject<HTMLElement | null>): boolean {
 function steady(before: readonly Folder[], now: readonly Folder[]): readonly Folder[] {
   const present = new Map<string, Listed>();
   for (const folder of now) for (const listed of folder.sessions) present.set(listed.info.sessionId, listed);
-  const kept = before.flatMap(({ path, sessions }): Folder[] => {
+  const kept = before.flatMap(({ sessions, ...folder }): Folder[] => {
     const still = sessions.flatMap(({ info }) => {
       const listed = present.get(info.sessionId);
       present.delete(info.sessionId);
       return listed ? [listed] : [];
     });
-    return still.length > 0 ? [{ path, sessions: still }] : [];
+    return still.length > 0 ? [{ ...folder, sessions: still }] : [];
   });
-  for (const { path, sessions } of now) {
+  for (const { sessions, ...folder } of now) {
     const added = sessions.filter(({ info }) => present.has(info.sessionId));
     const last = kept.at(-1);
-    if (added.length > 0 && last?.path === path) kept[kept.length - 1] = { path, sessions: [...last.sessions, ...added] };
-    else if (added.length > 0) kept.push({ path, sessions: added });
+    if (added.length > 0 && last?.path === folder.path) kept[kept.length - 1] = { ...folder, sessions: [...last.sessions, ...added] };
+    else if (added.length > 0) kept.push({ ...folder, sessions: added });
   }
   return kept;
 }

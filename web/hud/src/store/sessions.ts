@@ -38,6 +38,8 @@ export const attention = computed<ReadonlySet<string>>(() => {
 export interface Folder {
   path: string;
   sessions: Listed[];
+  /** A client has the files: the path is only their name. */
+  held: boolean;
 }
 
 export const folders = computed<Folder[]>(() => {
@@ -49,8 +51,11 @@ export const folders = computed<Folder[]>(() => {
     if (folder) folder.push(listed);
     else byPath.set(path, [listed]);
   }
-  return [...byPath].map(([path, inside]) => ({ path, sessions: inside }));
+  return [...byPath].map(([path, inside]) => ({ path, sessions: inside, held: inside.some((s) => isHeld(s.info)) }));
 });
+
+/** The paths of folders on the server's disk. */
+export const diskFolders = computed<string[]>(() => folders.value.filter((f) => !f.held).map((f) => f.path));
 
 /** lost marks the list as stale after the loss of the connection. */
 export function lost(): void {
@@ -109,8 +114,11 @@ function take(event: ServerEvent): void {
 /** listed returns the entry of a session as the server lists it. */
 const listed = (info: SessionInfo): Listed => ({ info, state: info._meta?.strata?.state ?? "", activity: info._meta?.strata?.activity });
 
-/** The folder of a session, the same for all spellings of its path. */
-const folderOf = (info: SessionInfo): string => info._meta?.strata?.folder ?? info.cwd;
+/** isHeld reports whether a client has the files of a session. */
+export const isHeld = (info: SessionInfo): boolean => info._meta?.strata?.workspace === "client";
+
+/** The folder of a session, the same for all spellings of its path. Files of a client are never those of a folder on disk. */
+const folderOf = (info: SessionInfo): string => (isHeld(info) ? `${info.cwd} (files of an editor)` : (info._meta?.strata?.folder ?? info.cwd));
 
 export function put(info: SessionInfo): void {
   const told = listed(info);

@@ -13,6 +13,7 @@ const reasons: Record<string, string> = {
   bad_uri: "invalid address of a file", directory: "not a file but a folder", not_regular: "not a regular file",
   too_large: "file too large", room_again: "there was room again", binary: "not a text file", encoding: "unknown text encoding",
   range: "lines missing from the file", no_room: "too many files in the session",
+  away: "the editor that has the file is not connected",
 };
 
 export const isPictureReason = (code: string): boolean => code in pictureReasons;

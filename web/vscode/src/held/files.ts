@@ -5,6 +5,10 @@ import { walk } from './walk.js';
 
 /** The maximum size of a file that is read, in bytes. The server uses no larger ones. */
 const MAX_BYTES = 16 << 20;
+/** The maximum number of files in a list with a version, which costs a request to the file system. It is the size of an index. */
+const MAX_VERSIONS = 2_000;
+/** The number of these requests at once. */
+const CONCURRENT = 64;
 
 /** The files of one folder. Texts are those that the user sees, saved or not. Deletes and moves can be undone in the editor. */
 export class HeldFiles implements Omit<WorkspaceFiles, 'write'> {
@@ -20,14 +24,15 @@ export class HeldFiles implements Omit<WorkspaceFiles, 'write'> {
   async list(): Promise<WorkspaceFile[]> {
     const { paths, isComplete } = await walk(this.#folder);
     this.isIncomplete = !isComplete;
-    return paths.map((path) => {
-      const version = this.version(path);
-      return version === undefined ? { path } : { path, version };
-    });
+    const files: WorkspaceFile[] = paths.map((path) => ({ path }));
+    for (let at = 0; at < Math.min(files.length, MAX_VERSIONS); at += CONCURRENT) {
+      await Promise.all(files.slice(at, at + CONCURRENT).map(async (file) => Object.assign(file, await this.#stampOf(file.path))));
+    }
+    return files;
   }
 
-  version(path: string): string | undefined {
-    return this.#versions.of(this.#uri(path));
+  async version(path: string): Promise<string | undefined> {
+    return (await this.#stampOf(path)).version;
   }
 
   async read(path: string): Promise<string | undefined> {
@@ -60,6 +65,22 @@ export class HeldFiles implements Omit<WorkspaceFiles, 'write'> {
     const edit = new vscode.WorkspaceEdit();
     edit.renameFile(this.#uri(from), this.#uri(to), { overwrite: false });
     await apply(edit, from);
+  }
+
+  /**
+   * Returns the version of a file: that of its document if it is open, otherwise the time and the size of the file. A file
+   * system without times has no versions, so the server reads its files again before each request that contains them.
+   */
+  async #stampOf(path: string): Promise<{ size?: number; version?: string }> {
+    const uri = this.#uri(path);
+    const open = this.#versions.of(uri);
+    if (open !== undefined) return { version: open };
+    try {
+      const { mtime, size } = await vscode.workspace.fs.stat(uri);
+      return mtime > 0 ? { size, version: `${mtime}-${size}` } : { size };
+    } catch {
+      return {};
+    }
   }
 
   #uri(path: string): vscode.Uri {

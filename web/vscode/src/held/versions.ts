@@ -2,8 +2,7 @@ import * as vscode from 'vscode';
 
 /**
  * Versions of the open documents, which change with each change of their text and are never used again, not even after the
- * window is loaded again: the versions of VS Code begin anew when a document is opened. Other files have none, because a
- * file can change without an event.
+ * window is loaded again: the versions of VS Code begin anew when a document is opened.
  */
 export class DocumentVersions implements vscode.Disposable {
   readonly #origin = Math.random().toString(36).slice(2);

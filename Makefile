@@ -13,7 +13,7 @@ STARTS_BINARY = $(shell $(GO) list -f '{{with .TestImports}}$(BINARY_USERS){{end
 RACE_PACKAGES = $(filter-out $(STARTS_BINARY),$(shell $(GO) list ./...))
 
 .DEFAULT_GOAL := help
-.PHONY: help run build client hud vsix screenshots test test-binary soak check format vet lint race-check race bench bench-packages bench-cache bench-fidelity models outlines fuzz clean
+.PHONY: help run build client hud vsix example screenshots test test-binary soak check format vet lint race-check race bench bench-packages bench-cache bench-fidelity models outlines fuzz clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -47,9 +47,20 @@ vsix: ## build bin/strata.vsix, the extension for VS Code, from web/vscode, web/
 	cp LICENSE web/vscode/
 	cd web/vscode && npx vsce package --no-dependencies --allow-missing-repository --out ../../bin/strata.vsix
 
-screenshots: ## write the screenshots of the HUD to docs/images
+EXAMPLE_PORT ?= 7720
+
+example: ## serve the page with an editor in web/example (EXAMPLE_PORT=n)
+	.ci/install-tools node npm
+	cd web/example && npm ci --ignore-scripts --no-audit --no-fund && npm run --silent check
+	@echo 'The page is at http://localhost:$(EXAMPLE_PORT). Add this line to strata.yaml and restart the server:'
+	@echo '  origins: ["http://localhost:$(EXAMPLE_PORT)", "http://127.0.0.1:$(EXAMPLE_PORT)"]'
+	@echo '`strata token show` prints the token.'
+	GO=$(GO) web/example/build ../../bin/example --servedir=../../bin/example --serve=localhost:$(EXAMPLE_PORT)
+
+screenshots: ## write the screenshots of the HUD to docs/images, and those of the example
 	.ci/install-tools chromium
 	$(GO) test ./internal/hudtest -run TestScreenshots -count=1 -screenshots $(CURDIR)/docs/images
+	$(GO) test ./web/example -run TestScreenshots -count=1 -screenshots $(CURDIR)/web/example
 
 # The packages whose tests take longest, first, and four at once: the others fill the gaps while these wait.
 LONG = ./web/client ./internal/hudtest ./internal/crash ./server

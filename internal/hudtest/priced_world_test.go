@@ -25,7 +25,7 @@ providers:
   priced: {kind: anthropic, base_url: %q, api_key_env: ""}
 models:
   priced/test: {window: 60000, max_output: 8000, min_cache_tokens: 1024, price: {input: 3, output: 15, cache_read: 0.3, cache_write: 3.75}}
-`, freePort(t), model.URL)
+`, FreePort(t), model.URL)
 	home := binary.NewHome(t, settings+strings.Join(config, ""))
 	return &World{Server: binary.Start(t, home, binary.Options{}), Model: model}
 }

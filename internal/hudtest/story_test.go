@@ -39,7 +39,7 @@ summary_model: anthropic/claude-sonnet-4-5
 providers: {anthropic: {kind: anthropic, base_url: %q, api_key_env: ""}}
 budgets: {day: {usd: 1}, month: {usd: 20, per: month}}
 profiles: {chat: {compaction: {raw_window_size: 3}}}
-`, freePort(t), model.URL)
+`, FreePort(t), model.URL)
 	home := binary.NewHome(t, settings)
 	s.World = &World{Server: binary.Start(t, home, binary.Options{}), Model: model}
 	s.e = s.Editor(t)

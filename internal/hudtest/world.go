@@ -27,14 +27,14 @@ func NewWorld(t testing.TB, config ...string) *World {
 	}
 	model := upstream.Start(upstream.Options{})
 	t.Cleanup(model.Close)
-	settings := strings.Replace(binary.Config(model.OpenAIURL()), "127.0.0.1:0", fmt.Sprintf("127.0.0.1:%d", freePort(t)), 1)
+	settings := strings.Replace(binary.Config(model.OpenAIURL()), "127.0.0.1:0", fmt.Sprintf("127.0.0.1:%d", FreePort(t)), 1)
 	home := binary.NewHome(t, settings+strings.Join(config, ""))
 	return &World{Server: binary.Start(t, home, binary.Options{}), Model: model}
 }
 
-// freePort returns an unused port that no client's connection gets either: between the end of a server and its restart the
+// FreePort returns an unused port of loopback that no client's connection gets either: between the end of a server and its restart the
 // system could give the port to one.
-func freePort(t testing.TB) int {
+func FreePort(t testing.TB) int {
 	t.Helper()
 	for range 100 {
 		port := 11_000 + rand.IntN(20_000) // browsers refuse 10,080, and systems give clients ports from 32,768 on

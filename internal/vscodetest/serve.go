@@ -58,7 +58,7 @@ func newSite(t testing.TB, code string, settings map[string]any, extensions ...s
 func shared(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Access-Control-Allow-Origin", "*")
-		w.Header().Set("Access-Control-Allow-Methods", "GET, PUT, DELETE")
+		w.Header().Set("Access-Control-Allow-Methods", "GET, PUT, POST, DELETE")
 		if r.Method == http.MethodOptions {
 			return
 		}
@@ -107,7 +107,7 @@ const (
 	typeFolder = 2
 )
 
-// serveDisk serves the folder of the workspace: GET (with ?stat and ?list), PUT and DELETE.
+// serveDisk serves the folder of the workspace: GET (with ?stat and ?list), PUT (with ?folder) and DELETE.
 func (s *Site) serveDisk(w http.ResponseWriter, r *http.Request) {
 	root, err := os.OpenRoot(s.disk)
 	if err != nil {
@@ -132,12 +132,16 @@ func (s *Site) serveDisk(w http.ResponseWriter, r *http.Request) {
 
 func onDisk(root *os.Root, name string, r *http.Request) ([]byte, error) {
 	switch query := r.URL.Query(); {
+	case r.Method == http.MethodPut && query.Has("folder"):
+		return nil, root.MkdirAll(name, 0o700)
 	case r.Method == http.MethodPut:
 		content, err := io.ReadAll(r.Body)
 		if err != nil {
 			return nil, err
 		}
 		return nil, root.WriteFile(name, content, 0o600)
+	case r.Method == http.MethodPost:
+		return nil, root.Rename(name, strings.Trim(query.Get("to"), "/"))
 	case r.Method == http.MethodDelete:
 		return nil, root.RemoveAll(name)
 	case query.Has("stat"):

@@ -189,6 +189,10 @@ export interface Client {
   /** Returns a handle to a session. It sends no request. */
   session(sessionId: string): SessionHandle;
 
+  /**
+   * Creates a session. If its workspace is `client` and this client has the files, the client stays subscribed to it, so
+   * that the server can always ask for them.
+   */
   newSession(params: NewSessionParams, options?: NewSessionOptions): Promise<SessionHandle>;
 
   /** Events of all sessions, from now on. */

@@ -14,7 +14,8 @@ import type {
   WatchOptions,
 } from './api.js';
 import { abortReason, ClientClosed, RpcError } from './errors.js';
-import { claimOf, methodsOf } from './handlers.js';
+import { claimOf, methodsOf, type Claim } from './handlers.js';
+import { Holding } from './holding.js';
 import { unsubscribe } from './subscription.js';
 import { Subscriptions } from './subscriptions.js';
 import { CancelledUnsent, Link, type Follower } from './link.js';
@@ -46,12 +47,14 @@ class LinkedClient implements Client, Follower {
   readonly #subscriptions: Subscriptions;
   readonly #serverEvents: ServerEvents;
   readonly #tools = new Tools();
+  readonly #claim: Claim;
 
   constructor(options: ConnectOptions) {
+    this.#claim = claimOf(options);
     this.#link = new Link(options, this);
     this.#link.serve('_strata/tool/call', (params, more) => this.#tools.call(params, more));
     for (const [method, handler] of methodsOf(options.handlers ?? {})) this.serve(method, handler as RequestHandler<typeof method>);
-    this.#subscriptions = new Subscriptions(this.#link, claimOf(options));
+    this.#subscriptions = new Subscriptions(this.#link, this.#claim);
     this.#serverEvents = new ServerEvents(this.#link);
   }
 
@@ -102,9 +105,12 @@ class LinkedClient implements Client, Follower {
   }
 
   async newSession(params: NewSessionParams, { tools }: NewSessionOptions = {}): Promise<SessionHandle> {
-    const declared = tools && { ...params, _meta: { strata: { ...params._meta?.strata, tools: asDeclared(tools) } } };
-    const { sessionId } = await this.call('session/new', declared ?? params);
-    if (!this.#subscriptions.has(sessionId)) unsubscribe(this.#link, sessionId); // a session is subscribed to by watching it
+    const given = params._meta?.strata;
+    const hasFiles = given?.workspace === 'client' && this.#claim.workspace === 'client';
+    const strata = { ...(hasFiles ? this.#claim : {}), ...given, ...(tools ? { tools: asDeclared(tools) } : {}) };
+    const { sessionId } = await this.call('session/new', hasFiles || tools ? { ...params, _meta: { strata } } : params);
+    if (hasFiles) this.#subscriptions.add(sessionId, new Holding());
+    else if (!this.#subscriptions.has(sessionId)) unsubscribe(this.#link, sessionId); // a session is subscribed to by watching it
     if (tools) this.#tools.declare(sessionId, tools);
     return new Handle(sessionId, this.#link, this.#subscriptions, this.#tools, tools);
   }

@@ -1,4 +1,4 @@
-import type { RequestHandlers } from './api.js';
+import type { RequestHandlers, WorkspaceRequestHandlers } from './api.js';
 import { RpcError } from './errors.js';
 import type { ListedFile, ReadFile, ServerRequests } from './protocol.js';
 import { ErrorCode } from './protocol.js';
@@ -21,6 +21,8 @@ export interface WorkspaceFile {
 export interface WorkspaceFiles {
   /** The files that a search or a list should show: without those that git ignores. */
   list(): Iterable<WorkspaceFile> | Promise<Iterable<WorkspaceFile>>;
+  /** Whether the last list lacks files, for example above a limit. Optional. */
+  readonly isIncomplete?: boolean;
   /** The text as the user sees it, saved or not; undefined for no file. */
   read(path: string): string | undefined | Promise<string | undefined>;
   /** The present version of the text that `read` returns, as in the list. Optional. */
@@ -40,73 +42,86 @@ export type WorkspaceHandlers = Required<Pick<RequestHandlers, 'readTextFile' | 
 /** The number of lists whose pages can still be fetched. */
 const MAX_LISTS = 4;
 
+/** Identifies the files of a workspace. */
+export interface WorkspaceOptions {
+  /** Distinguishes the files from those of other clients that use the same folder name. */
+  id?: string;
+}
+
 /**
  * Returns handlers that serve the files of the folder `cwd`, which is the one that `newSession` names. Requests for another
- * folder are refused: the server then asks another client. `id` distinguishes the files from those of other clients that use
- * the same folder name.
+ * folder are refused: the server then asks another client.
  */
-export function serveWorkspace(cwd: string, files: WorkspaceFiles, { id }: { id?: string } = {}): WorkspaceHandlers {
+export function serveWorkspace(cwd: string, files: WorkspaceFiles, options: WorkspaceOptions = {}): WorkspaceHandlers {
+  return {
+    async readTextFile({ path, line = 1, limit }) {
+      const { text } = await existing(cwd, files, path);
+      return { content: linesOf(text, line, limit) };
+    },
+    async writeTextFile({ path, content }) {
+      await files.write(nameIn(cwd, path), content);
+      return null;
+    },
+    workspace: serveFolder(cwd, files, options),
+  };
+}
+
+/** Returns only the handlers of `_strata/workspace/`, for a frontend that has `readTextFile` and `writeTextFile` of its own. */
+export function serveFolder(cwd: string, files: Omit<WorkspaceFiles, 'write'>, { id }: WorkspaceOptions = {}): Required<Omit<WorkspaceRequestHandlers, 'id'>> & WorkspaceOptions {
   const lists = new Lists(files);
   const checkFolder = (folder: string): void => {
     if (folder !== withoutEnd(cwd)) throw new RpcError(ErrorCode.invalidParams, `no files of ${folder}`);
   };
-  const nameOf = (path: string): string => {
-    const name = below(cwd, path);
-    if (name === undefined) throw new RpcError(ErrorCode.invalidParams, `${path} is not in ${cwd}`);
-    return name;
-  };
-  const existing = async (path: string): Promise<{ name: string; text: string }> => {
-    const name = nameOf(path);
-    const text = await files.read(name);
-    if (text === undefined) throw new RpcError(ErrorCode.notFound, `${path} does not exist`);
-    return { name, text };
-  };
   return {
-    async readTextFile({ path, line = 1, limit }) {
-      const { text } = await existing(path);
-      return { content: linesOf(text, line, limit) };
+    ...(id !== undefined ? { id } : {}),
+    async list(params) {
+      checkFolder(params.folder);
+      return lists.page(params);
     },
-    async writeTextFile({ path, content }) {
-      await files.write(nameOf(path), content);
+    async read({ folder, paths, encoding = 'text', maxFileBytes, maxBytes }) {
+      checkFolder(folder);
+      const all: ReadFile[] = [];
+      let size = 0;
+      for (const path of paths) {
+        const [file, bytes] = await readOne(files, path, encoding === 'base64', maxFileBytes);
+        if (all.length > 0 && size + bytes > maxBytes) break;
+        all.push(file);
+        size += bytes;
+      }
+      return { files: all };
+    },
+    async delete({ path }) {
+      const { name } = await existing(cwd, files, path);
+      await files.delete(name);
       return null;
     },
-    workspace: {
-      ...(id !== undefined ? { id } : {}),
-      async list(params) {
-        checkFolder(params.folder);
-        return lists.page(params);
-      },
-      async read({ folder, paths, encoding = 'text', maxFileBytes, maxBytes }) {
-        checkFolder(folder);
-        const all: ReadFile[] = [];
-        let size = 0;
-        for (const path of paths) {
-          const [file, bytes] = await readOne(files, path, encoding === 'base64', maxFileBytes);
-          if (all.length > 0 && size + bytes > maxBytes) break;
-          all.push(file);
-          size += bytes;
-        }
-        return { files: all };
-      },
-      async delete({ path }) {
-        const { name } = await existing(path);
-        await files.delete(name);
-        return null;
-      },
-      async move({ path, newPath }) {
-        const { name } = await existing(path);
-        const to = nameOf(newPath);
-        if ((await files.read(to)) !== undefined) throw new RpcError(ErrorCode.invalidParams, `${newPath} exists`);
-        await files.move(name, to);
-        return null;
-      },
+    async move({ path, newPath }) {
+      const { name } = await existing(cwd, files, path);
+      const to = nameIn(cwd, newPath);
+      if ((await files.read(to)) !== undefined) throw new RpcError(ErrorCode.invalidParams, `${newPath} exists`);
+      await files.move(name, to);
+      return null;
     },
   };
 }
 
+function nameIn(cwd: string, path: string): string {
+  const name = below(cwd, path);
+  if (name === undefined) throw new RpcError(ErrorCode.invalidParams, `${path} is not in ${cwd}`);
+  return name;
+}
+
+async function existing(cwd: string, files: Pick<WorkspaceFiles, 'read'>, path: string): Promise<{ name: string; text: string }> {
+  const name = nameIn(cwd, path);
+  const text = await files.read(name);
+  if (text === undefined) throw new RpcError(ErrorCode.notFound, `${path} does not exist`);
+  return { name, text };
+}
+
 /** Files that are texts in memory. */
 export class TextFiles implements WorkspaceFiles {
-  readonly #texts = new Map<string, { text: string; version: number }>();
+  readonly #texts = new Map<string, { text: string; version: string }>();
+  readonly #origin = newOrigin();
   #version = 0;
 
   /** Called after each change, also one by the server. */
@@ -117,7 +132,7 @@ export class TextFiles implements WorkspaceFiles {
   }
 
   list(): WorkspaceFile[] {
-    return [...this.#texts].map(([path, { text, version }]) => ({ path, size: new TextEncoder().encode(text).length, version: String(version) }));
+    return [...this.#texts].map(([path, { text, version }]) => ({ path, size: new TextEncoder().encode(text).length, version }));
   }
 
   read(path: string): string | undefined {
@@ -125,11 +140,11 @@ export class TextFiles implements WorkspaceFiles {
   }
 
   version(path: string): string | undefined {
-    return this.#texts.get(path)?.version.toString();
+    return this.#texts.get(path)?.version;
   }
 
   write(path: string, text: string): void {
-    this.#texts.set(path, { text, version: ++this.#version });
+    this.#texts.set(path, { text, version: `${this.#origin}-${++this.#version}` });
     this.onChange?.(path);
   }
 
@@ -146,7 +161,7 @@ export class TextFiles implements WorkspaceFiles {
 }
 
 /** Returns a file of a result, and the size of its text or bytes. */
-async function readOne(files: WorkspaceFiles, path: string, asBytes: boolean, limit: number): Promise<[ReadFile, number]> {
+async function readOne(files: Omit<WorkspaceFiles, 'write'>, path: string, asBytes: boolean, limit: number): Promise<[ReadFile, number]> {
   const failed = (code: number, message: string): [ReadFile, number] => [{ path, error: { code, message } }, 0];
   if (below('/', '/' + path) === undefined) return failed(ErrorCode.invalidParams, `${path} is not a path below the folder`);
   try {
@@ -172,14 +187,13 @@ type ListRequest = ServerRequests['_strata/workspace/list'];
 
 /** Returns lists of files in pages. A list of several pages is that of its first page. */
 class Lists {
-  readonly #files: WorkspaceFiles;
-  /** Distinguishes the versions of this object from those of an earlier one, for example before a reload. */
-  readonly #origin = Math.random().toString(36).slice(2);
+  readonly #files: Pick<WorkspaceFiles, 'list' | 'isIncomplete'>;
+  readonly #origin = newOrigin();
   #number = 0;
   #newest: ListedFile[] | undefined;
   readonly #open = new Map<number, ListedFile[]>();
 
-  constructor(files: WorkspaceFiles) {
+  constructor(files: Pick<WorkspaceFiles, 'list' | 'isIncomplete'>) {
     this.#files = files;
   }
 
@@ -198,7 +212,7 @@ class Lists {
     const number = this.#number;
     if (since !== undefined && since === this.#version(number) && files.every(({ version }) => version !== undefined)) return { unchanged: true };
     const changes = known && changesOf(before, files);
-    if (changes && changes.files.length <= limit) return { ...changes, version: this.#version(number) };
+    if (changes && changes.files.length <= limit) return { ...changes, version: this.#version(number), ...this.#lacks() };
     this.#open.delete(number);
     this.#open.set(number, files);
     for (const old of this.#open.keys()) if (this.#open.size > MAX_LISTS) this.#open.delete(old);
@@ -211,13 +225,21 @@ class Lists {
       files: files.slice(start, end),
       version: this.#version(number),
       ...(end < files.length ? { nextCursor: `${number}:${end}` } : {}),
+      ...this.#lacks(),
     };
+  }
+
+  #lacks(): { incomplete?: true } {
+    return this.#files.isIncomplete ? { incomplete: true } : {};
   }
 
   #version(number: number): string {
     return `${this.#origin}-${number}`;
   }
 }
+
+/** Returns the start of versions that no earlier object has used, for example one before a reload. */
+const newOrigin = (): string => Math.random().toString(36).slice(2);
 
 function same(a: ListedFile[], b: ListedFile[]): boolean {
   return a.length === b.length && a.every((file, i) => equal(file, b[i]!));

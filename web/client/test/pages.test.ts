@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
+import { dirname } from 'node:path';
 import { test } from 'node:test';
-import { exportLines, items, pages, RpcError, type Client, type TransferLine } from '../src/index.js';
-import { connected, session } from './control.js';
+import { exportLines, importLines, items, pages, RpcError, type Client, type TransferLine } from '../src/index.js';
+import { connected, session, world } from './control.js';
 import { FakeServer } from './fake.js';
 
 /** A session with user messages `0`, `1` and so on, each with a reply. */
@@ -59,11 +60,29 @@ test('paging can be aborted, and errors of the server are thrown', async () => {
 
 test('the lines of an export can be imported', async () => {
   const client = await connected();
-  const sessionId = await talked(client, 4);
-  const lines = (await all(exportLines(client, sessionId))).map((line) => JSON.parse(line) as TransferLine);
-  assert.equal(lines[0]?.type, 'header');
-  assert.equal(lines.filter(({ type }) => type === 'message').length, 8);
-  const imported = await client.call('_strata/session/import', { lines, done: true });
-  const texts = (await all(items(client, '_strata/history/list', { sessionId: imported.sessionId! }))).length;
-  assert.equal(texts, 8);
+  const sessionId = await talked(client, 240);
+  const lines = await all(exportLines(client, sessionId));
+  assert.equal((JSON.parse(lines[0]!) as TransferLine).type, 'header');
+  const [sent, cwd]: [number[], string] = [[], dirname((await world()).project)];
+  const imported = await importLines(client, [...lines, '', ' '], { cwd, onPage: (count) => sent.push(count) });
+  assert.equal((await all(items(client, '_strata/history/list', { sessionId: imported }))).length, 480);
+  assert.equal((await client.call('_strata/session/info', { sessionId: imported })).session.cwd, cwd);
+  assert.deepEqual(sent, [400, lines.length]);
+});
+
+test('an import is sent in pages of a bounded size, and fails as a whole', async () => {
+  const server = new FakeServer();
+  const client = await server.connect();
+  const sent = () => server.heard.filter(({ method }) => method === '_strata/session/import').map(({ params }) => [params.importId, params.lines.length, params.done]);
+  server.answers['_strata/session/import'] = ({ done }) => (done ? { sessionId: 's' } : { importId: 'i' });
+  const line = JSON.stringify({ type: 'header', text: 'x'.repeat(600_000) });
+  assert.equal(await importLines(client, [line, line, line]), 's');
+  assert.deepEqual(sent(), [[undefined, 1, undefined], ['i', 1, undefined], ['i', 1, true]]);
+
+  await assert.rejects(importLines(client, ['{}', '', '{"type":']), /^Error: line 3: /);
+  const stop = new AbortController();
+  const reason = new Error('enough');
+  await assert.rejects(importLines(client, [line, line], { signal: stop.signal, onPage: () => stop.abort(reason) }), (error) => error === reason);
+  assert.equal(sent().filter(([, , done]) => done).length, 1);
+  await client.close();
 });

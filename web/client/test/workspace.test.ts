@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ErrorCode, RpcError, serveWorkspace, TextFiles } from '../src/index.js';
+import { ErrorCode, RpcError, serveWorkspace, TextFiles, type Client, type SessionHandle } from '../src/index.js';
+import { connected, cut, restart, stop } from './control.js';
+import { FakeServer, settled } from './fake.js';
 
 const options = { signal: new AbortController().signal };
 const of = { sessionId: 's', folder: '/project', limit: 2 };
@@ -52,6 +54,11 @@ test('requests for another folder are refused', async () => {
   assert.equal((await list(of, options) as any).files.length, 1);
 });
 
+test('versions of a file are not used again by the files of a later page', () => {
+  const versions = [1, 2].map(() => new TextFiles({ 'a.ts': 'a' }).list()[0]!.version);
+  assert.notEqual(versions[0], versions[1]);
+});
+
 test('a list of files without versions is never unchanged', async () => {
   const files = new TextFiles();
   files.list = () => [{ path: 'a' }];
@@ -83,4 +90,84 @@ test('paths that are not in the workspace are refused', async () => {
   await assert.rejects(async () => workspace.delete({ sessionId: 's', path: '/project/c' }, options), code(ErrorCode.notFound));
   await assert.rejects(async () => workspace.move({ sessionId: 's', path: '/project/a', newPath: '/project/b' }, options), code(ErrorCode.invalidParams));
   await assert.rejects(async () => workspace.list({ ...of, cursor: '9:2' }, options), code(ErrorCode.invalidParams));
+});
+
+/** A client with files, and a session on them that it does not watch. */
+async function holding(files: TextFiles): Promise<{ client: Client; s: SessionHandle }> {
+  const client = await connected({ handlers: serveWorkspace('/project', files) });
+  const s = await client.newSession({ cwd: '/project', _meta: { strata: { workspace: 'client' } } });
+  return { client, s };
+}
+
+test('another client can use the files of a session as long as its creator is connected', async () => {
+  const { client, s } = await holding(new TextFiles({ 'a.ts': 'a', 'b.ts': 'b', 'c.ts': 'c' }));
+  const other = await connected();
+  const add = (path: string) => other.call('_strata/files/add', { sessionId: s.id, path });
+  /** Resolves when both clients have returned, and the server has attached the one with the files again. */
+  const returned = async () => {
+    await Promise.all([client, other].map(reopened));
+    await client.call('_strata/session/info', { sessionId: s.id });
+  };
+  assert.equal((await add('a.ts')).state, 'full');
+  let back = returned();
+  await cut();
+  await back;
+  assert.equal((await add('b.ts')).state, 'full');
+  back = returned();
+  await stop();
+  await restart();
+  await back;
+  assert.equal((await add('c.ts')).state, 'full');
+});
+
+/** Resolves when a client has lost its connection and has another. */
+function reopened(client: Client): Promise<void> {
+  return new Promise((resolve) => {
+    let isLost = false;
+    const forget = client.onState(({ kind }) => {
+      if (kind !== 'open') isLost = true;
+      else if (isLost) {
+        forget();
+        resolve();
+      }
+    });
+  });
+}
+
+test('a call of the model waits for the files of a client that returns', async () => {
+  const { client, s } = await holding(new TextFiles({ 'a.ts': 'the text' }));
+  await client.call('session/set_config_option', { sessionId: s.id, configId: 'model', value: 'offline/actor' });
+  const turn = s.prompt('say Wait.\ncall read_file {"path": "a.ts"}\n---\nsay Done.');
+  for await (const update of turn) if (update.sessionUpdate === 'agent_message_chunk') break;
+  await cut();
+  assert.match(JSON.stringify(await turn.calls()), /the text/);
+});
+
+test('only sessions with files of this client stay subscribed', async () => {
+  const server = new FakeServer();
+  server.answers['session/new'] = () => ({ sessionId: 's' });
+  const create = async (handlers: object, strata?: object) => {
+    server.heard.length = 0;
+    const client = await server.connect({ handlers });
+    await client.newSession({ cwd: '/project', ...(strata ? { _meta: { strata } } : {}) });
+    await settled();
+    await client.close();
+    const created = server.heard.find(({ method }) => method === 'session/new')!.params._meta?.strata;
+    return [created, server.count('_strata/session/attach'), server.count('_strata/session/detach')];
+  };
+  const [files, held] = [new TextFiles(), { workspace: 'client' }];
+  assert.deepEqual(await create(serveWorkspace('/project', files), held), [held, 1, 0]);
+  assert.deepEqual(await create(serveWorkspace('/project', files, { id: 'mine' }), held), [{ ...held, workspaceId: 'mine' }, 1, 0]);
+  assert.deepEqual(await create(serveWorkspace('/project', files)), [undefined, 0, 1]);
+  assert.deepEqual(await create({}, held), [held, 0, 1]);
+});
+
+test('a list says that it lacks files', async () => {
+  const files = Object.assign(new TextFiles({ a: 'a', b: 'b' }), { isIncomplete: true });
+  const { list } = serveWorkspace('/project', files).workspace;
+  const first: any = await list({ ...of, limit: 1 }, options);
+  assert.equal(first.incomplete, true);
+  files.write('a', 'c');
+  const changed: any = await list({ ...of, since: first.version }, options);
+  assert.deepEqual([changed.changes, changed.incomplete], [true, true]);
 });

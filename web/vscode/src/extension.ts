@@ -27,6 +27,7 @@ export function start(context: vscode.ExtensionContext, platform: Platform): voi
   const connection = new Connection(platform, token, {
     ...files.handlers,
     permission: questions.ask,
+    workspace: files.held.handlers,
     ...(platform.terminals ? { terminal: platform.terminals } : {}),
   });
   const chat: Chat = new Chat(context.extensionUri, connection, questions, () => current.id, (action) => perform(action));
@@ -50,6 +51,7 @@ export function start(context: vscode.ExtensionContext, platform: Platform): voi
       chat.sessionChanged();
       tree.refresh();
     }),
+    files.held,
     vscode.workspace.onDidChangeWorkspaceFolders(() => tree.refresh()),
     vscode.workspace.onDidChangeConfiguration((event) => {
       if (CONNECTION_SETTINGS.some((name) => event.affectsConfiguration(name))) void connection.reconnect();

@@ -23,8 +23,11 @@ exports.activate = ({ extensionUri, subscriptions }) => {
       await fetch(addressOf(uri), { method: 'DELETE' });
       changed.fire([{ type: vscode.FileChangeType.Deleted, uri }]);
     },
-    rename: () => { throw vscode.FileSystemError.NoPermissions(); },
-    createDirectory: () => { throw vscode.FileSystemError.NoPermissions(); },
+    rename: async (from, to) => {
+      await fetch(`${addressOf(from)}?to=${encodeURIComponent(to.path)}`, { method: 'POST' });
+      changed.fire([{ type: vscode.FileChangeType.Deleted, uri: from }, { type: vscode.FileChangeType.Created, uri: to }]);
+    },
+    createDirectory: async (uri) => void (await fetch(`${addressOf(uri)}?folder`, { method: 'PUT' })),
   };
   subscriptions.push(vscode.workspace.registerFileSystemProvider('disk', provider));
 };

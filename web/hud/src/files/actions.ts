@@ -1,4 +1,4 @@
-import { RpcError } from "@strata/client";
+import { ErrorCode, RpcError } from "@strata/client";
 import type { FileInfo } from "@strata/client";
 import type { SessionView } from "../store/session.ts";
 import { failed, toast, undoable } from "../store/toasts.ts";
@@ -17,7 +17,7 @@ export async function addFile(view: SessionView, path: string, options: { state?
 
 /** isSecret reports whether a file was refused because it looks like a secret. */
 const isSecret = (error: unknown): boolean =>
-  error instanceof RpcError && (error.data as { reason?: string } | undefined)?.reason === "secret";
+  error instanceof RpcError && error.code === ErrorCode.refusedPath && error.data?.reason === "secret";
 
 /** removeFile removes a file, and offers an undo that adds it again with the same options. */
 export async function removeFile(view: SessionView, file: FileInfo): Promise<void> {

@@ -1,5 +1,6 @@
 import { signal } from "@preact/signals";
-import type { ListedMessage } from "@strata/client";
+import { pages, type ListedMessage } from "@strata/client";
+import { call } from "../store/connection.ts";
 import type { SessionView } from "../store/session.ts";
 import { reason } from "../store/toasts.ts";
 
@@ -26,22 +27,21 @@ export class Printed {
   async load(): Promise<void> {
     this.close();
     const { signal } = (this.running = new AbortController());
-    const pages: ListedMessage[][] = [];
+    const read: ListedMessage[][] = [];
     this.messages.value = null;
     this.problem.value = "";
     this.loaded.value = 0;
-    let cursor: string | undefined;
+    let older = false;
     try {
-      do {
-        const page: { messages: ListedMessage[]; nextCursor?: string } =
-          await this.view.call("_strata/history/list", { limit: PAGE, ...(cursor ? { cursor } : {}) }, { signal });
+      for await (const { messages, nextCursor } of pages({ call }, "_strata/history/list", { sessionId: this.view.id, limit: PAGE }, { signal })) {
         if (signal.aborted) return;
-        pages.unshift(page.messages);
-        this.loaded.value += page.messages.length;
-        cursor = page.nextCursor;
-      } while (cursor !== undefined && this.loaded.value < MAX_PRINTED);
-      this.older.value = cursor !== undefined;
-      this.messages.value = pages.flat();
+        read.unshift(messages);
+        this.loaded.value += messages.length;
+        older = nextCursor !== undefined;
+        if (this.loaded.value >= MAX_PRINTED) break;
+      }
+      this.older.value = older;
+      this.messages.value = read.flat();
     } catch (error) {
       if (!signal.aborted) this.problem.value = reason(error);
     }

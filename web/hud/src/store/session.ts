@@ -1,5 +1,5 @@
 import { computed, effect, signal, untracked } from "@preact/signals";
-import { ConnectionLost } from "@strata/client";
+import { ConnectionLost, pages } from "@strata/client";
 import type {
   AvailableCommand, Block, Config, ConfigOption, ContentBlock, IndexStatus, ListedEdit, Message, Methods, SessionEvent, SessionHandle, Sought, StrataEvent, Totals, Turn, Update,
 } from "@strata/client";
@@ -152,14 +152,11 @@ export class SessionView {
   /** fetchEdits returns at least editsWanted newest edits, oldest first, and whether there are older ones. */
   private async fetchEdits(): Promise<{ edits: ListedEdit[]; older: boolean }> {
     let edits: ListedEdit[] = [];
-    let cursor: string | undefined;
-    do {
-      const page: { edits: ListedEdit[]; nextCursor?: string } = await call(
-        "_strata/history/edits", { sessionId: this.id, limit: EDITS_PAGE, ...(cursor ? { cursor } : {}) }, { signal: this.ended.signal });
+    for await (const page of pages({ call }, "_strata/history/edits", { sessionId: this.id, limit: EDITS_PAGE }, { signal: this.ended.signal })) {
       edits = [...page.edits, ...edits];
-      cursor = page.nextCursor;
-    } while (cursor !== undefined && edits.length < this.editsWanted.peek());
-    return { edits, older: cursor !== undefined };
+      if (edits.length >= this.editsWanted.peek()) return { edits, older: page.nextCursor !== undefined };
+    }
+    return { edits, older: false };
   }
 
   private async fetchIndex(): Promise<IndexStatus> {

@@ -34,7 +34,7 @@ export class SessionCommands {
   async create(): Promise<void> {
     const folder = await this.#folder();
     if (folder === undefined) return;
-    const { sessionId } = await this.#connection.required().call('session/new', { cwd: folder, mcpServers: [] });
+    const { sessionId } = await this.#connection.required().call('session/new', this.#files.held.sessionIn(folder));
     await this.open(sessionId);
   }
 
@@ -49,7 +49,7 @@ export class SessionCommands {
       const path = this.#files.path(uri);
       return path === undefined ? [] : [{ label: name, description: path, path }];
     });
-    if (folders.length === 0) throw new Error(vscode.l10n.t('open a folder that the server can read, or set strata.pathMappings'));
+    if (folders.length === 0) throw new Error(vscode.l10n.t('open a folder first'));
     if (folders.length === 1) return folders[0]?.path;
     return (await vscode.window.showQuickPick(folders, { title: vscode.l10n.t('Folder of the new session') }))?.path;
   }

@@ -1,5 +1,6 @@
 import * as vscode from 'vscode';
 import { ErrorCode, RpcError, type RequestHandlers } from '@strata/client';
+import { HeldFolders } from '../held/folders.js';
 import { settings } from '../settings.js';
 import { changeOf, linesOf } from './lines.js';
 import { mappingsOf, pathOf, uriOf } from './paths.js';
@@ -13,15 +14,22 @@ export class Files {
     this.#local = local;
   }
 
+  /** The folders of which the server has no copy. */
+  readonly held = new HeldFolders((folder) => this.#pathOf(folder) === undefined);
+
   /** Returns the URI of a path of the server, undefined if the editor does not have it. */
   uri(path: string): vscode.Uri | undefined {
     const mapped = uriOf(path, mappingsOf(settings.pathMappings));
     if (mapped !== undefined) return vscode.Uri.parse(mapped, true);
-    return this.#local ? vscode.Uri.file(path) : undefined;
+    return this.held.uri(path) ?? (this.#local ? vscode.Uri.file(path) : undefined);
   }
 
-  /** Returns the path of a URI on the server, undefined if the server does not have it. */
+  /** Returns the path by which the server knows a URI, undefined if it is in no folder of sessions. */
   path(uri: vscode.Uri): string | undefined {
+    return this.#pathOf(uri) ?? this.held.path(uri);
+  }
+
+  #pathOf(uri: vscode.Uri): string | undefined {
     const mapped = pathOf(uri.toString(), mappingsOf(settings.pathMappings));
     if (mapped !== undefined) return mapped;
     return this.#local && uri.scheme === 'file' ? uri.fsPath : undefined;

@@ -34,15 +34,20 @@ type fileURI struct {
 }
 
 // parseURI returns the content of a `file:` URI (RFC 8089). It decodes once and refuses URIs that other software could
-// interpret differently: with an encoded separator, a NUL, another host, or a query other than the name of a symbol, which
-// editors add to the lines of the symbol. windows selects the rules for drive letters.
+// interpret differently: with an encoded separator, a NUL, another host, or a query other than the name of a symbol or a
+// column, which editors add to the lines of the symbol or of the cursor. windows selects the rules for drive letters.
 func parseURI(uri string, windows bool) (u fileURI, ok bool) {
 	path, fragment, _ := strings.Cut(uri[len("file:"):], "#")
 	if u.lines, ok = parseLines(fragment); !ok {
 		return fileURI{}, false
 	}
-	if at := strings.IndexByte(path, '?'); at >= 0 && strings.HasPrefix(path[at:], symbolQuery) {
-		path, u.symbol = path[:at], true
+	if at := strings.IndexByte(path, '?'); at >= 0 {
+		switch query := path[at:]; {
+		case strings.HasPrefix(query, symbolQuery):
+			path, u.symbol = path[:at], true
+		case columnQuery().MatchString(query):
+			path = path[:at]
+		}
 	}
 	if path, ok = cutHost(path); !ok || !unambiguous(path) {
 		return fileURI{}, false
@@ -60,6 +65,9 @@ func parseURI(uri string, windows bool) (u fileURI, ok bool) {
 
 // symbolQuery begins the query that names a symbol. The name is not looked up.
 const symbolQuery = "?symbol="
+
+// columnQuery is the column of a cursor, as Zed writes it. The column is ignored.
+var columnQuery = lazy.Regexp(`^\?column=[0-9]+$`)
 
 // cutHost removes the authority. It returns false if this is not the local host, and for a relative path.
 func cutHost(path string) (string, bool) {

@@ -31,6 +31,7 @@ func TestF39ParseURI(t *testing.T) {
 		{"file:///w/a#L5C3-L7C1", "/w/a", Range{5, 7}},
 		{"file:///w/a?symbol=f#L5:7", "/w/a", Range{5, 7}},
 		{"file:///w/a?symbol=f", "/w/a", Range{}},
+		{"file:///w/a?column=3#L5:5", "/w/a", Range{5, 5}},
 		{"file:///w/a?symbol=a%2Fb%00?symbol=c&symbol=%zz#L5", "/w/a", Range{5, 5}}, // the name is not read
 		{"file:///w/a%3Fsymbol=f#L5:7", "/w/a?symbol=f", Range{5, 7}},
 		{"file:///w/a#L1:999999999999", "/w/a", Range{1, 999999999999}},
@@ -50,6 +51,8 @@ func TestF39ParseURI(t *testing.T) {
 		{"file:///w/a#L5:x", "", Range{}},
 		{"file:///w/a?line=5", "", Range{}},
 		{"file:///w/a?symbols=f", "", Range{}},
+		{"file:///w/a?column=#L5", "", Range{}},
+		{"file:///w/a?column=3&x=4#L5", "", Range{}},
 		{"file://?symbol=f", "", Range{}},
 		{"file://server/share/a", "", Range{}},
 		{"file:////server/share/a", "", Range{}},

@@ -110,6 +110,7 @@ var testOnly = []string{
 	"internal/architecture",
 	"internal/binary",
 	"internal/casecheck",
+	"internal/editorcheck",
 	"internal/hudtest",
 	"internal/npm",
 	"internal/sourcetree",

@@ -41,13 +41,8 @@ func parseURI(uri string, windows bool) (u fileURI, ok bool) {
 	if u.lines, ok = parseLines(fragment); !ok {
 		return fileURI{}, false
 	}
-	if at := strings.IndexByte(path, '?'); at >= 0 {
-		switch query := path[at:]; {
-		case strings.HasPrefix(query, symbolQuery):
-			path, u.symbol = path[:at], true
-		case columnQuery().MatchString(query):
-			path = path[:at]
-		}
+	if at := strings.IndexByte(path, '?'); at >= 0 && placeQuery().MatchString(path[at:]) {
+		path, u.symbol = path[:at], path[at+1] == 's'
 	}
 	if path, ok = cutHost(path); !ok || !unambiguous(path) {
 		return fileURI{}, false
@@ -63,11 +58,8 @@ func parseURI(uri string, windows bool) (u fileURI, ok bool) {
 	return u, ok
 }
 
-// symbolQuery begins the query that names a symbol. The name is not looked up.
-const symbolQuery = "?symbol="
-
-// columnQuery is the column of a cursor, as Zed writes it. The column is ignored.
-var columnQuery = lazy.Regexp(`^\?column=[0-9]+$`)
+// placeQuery is the name of a symbol, which is not looked up, or the column of a cursor, as Zed writes it, which is ignored.
+var placeQuery = lazy.Regexp(`^\?(?:symbol=|column=[0-9]+$)`)
 
 // cutHost removes the authority. It returns false if this is not the local host, and for a relative path.
 func cutHost(path string) (string, bool) {

@@ -34,7 +34,7 @@ type report struct {
 func TestCodeCompanion(t *testing.T) {
 	plugins(t, "plenary.nvim", "codecompanion.nvim")
 	r, file := try(t, "Neovim, CodeCompanion", neovim(t, "codecompanion.lua"))
-	wantTry(t, r, "one\nthree", file, "one\nthree\n")
+	wantTry(t, r, "-two\n+three", "one\nthree", file, "one\nthree\n")
 	if r.Title == "" || r.Models == 0 || r.Sessions != 1 {
 		t.Errorf("title %q, %d models, %d sessions", r.Title, r.Models, r.Sessions)
 	}
@@ -43,25 +43,25 @@ func TestCodeCompanion(t *testing.T) {
 func TestAvante(t *testing.T) {
 	plugins(t, "plenary.nvim", "nui.nvim", "avante.nvim")
 	r, file := try(t, "Neovim, avante", neovim(t, "avante.lua"))
-	wantTry(t, r, "one\nthree", file, "one\nthree\n")
+	wantTry(t, r, "two\n╰─  three", "one\nthree", file, "one\nthree\n")
 }
 
 func TestAgentShell(t *testing.T) {
 	plugins(t, "acp.el", "shell-maker", "agent-shell")
 	r, file := try(t, "Emacs, agent-shell", []string{program(t, emacsVar, "emacs"), "-Q", "--batch", "-l", script(t, "agent-shell.el")})
-	wantTry(t, r, "unsaved one\nthree\n", file, "unsaved one\nthree\n")
+	wantTry(t, r, "-two\n+three", "unsaved one\nthree\n", file, "unsaved one\nthree\n")
 }
 
 // wantTry checks that the chat has shown a reply, its thinking, and a question about the edit with the diff, and that the
 // edit has arrived in the editor and on the disk.
-func wantTry(t *testing.T, r report, buffer, file, text string) {
+func wantTry(t *testing.T, r report, diff, buffer, file, text string) {
 	t.Helper()
 	for _, want := range []string{"A greeting.", "Hello from Strata.", "The file is edited."} {
 		if !strings.Contains(r.Chat, want) {
 			t.Errorf("the chat does not show %q:\n%s", want, r.Chat)
 		}
 	}
-	if len(r.Asked) != 1 || !strings.Contains(r.Asked[0], "-two") || !strings.Contains(r.Asked[0], "+three") {
+	if len(r.Asked) != 1 || !strings.Contains(r.Asked[0], diff) {
 		t.Errorf("the user was asked %d times:\n%s", len(r.Asked), strings.Join(r.Asked, "\n"))
 	}
 	if r.Buffer != buffer || file != text {

@@ -28,16 +28,19 @@ type report struct {
 	Buffer   string   // the file as the editor shows it at the end
 	Title    string
 	Models   int
+	Selected bool // a model and what may be done without asking were set
 	Sessions int
+	Replayed int // updates of a session that was loaded
 }
 
 func TestCodeCompanion(t *testing.T) {
 	plugins(t, "plenary.nvim", "codecompanion.nvim")
 	r, file := try(t, "Neovim, CodeCompanion", neovim(t, "codecompanion.lua"))
 	wantTry(t, r, "-two\n+three", "one\nthree", file, "one\nthree\n")
-	if r.Title == "" || r.Models == 0 || r.Sessions != 1 {
-		t.Errorf("title %q, %d models, %d sessions", r.Title, r.Models, r.Sessions)
+	if r.Title == "" || r.Models == 0 || !r.Selected || r.Sessions == 0 || r.Replayed == 0 {
+		t.Errorf("%+v", r)
 	}
+	wantReport(t, r)
 }
 
 func TestAvante(t *testing.T) {
@@ -50,6 +53,15 @@ func TestAgentShell(t *testing.T) {
 	plugins(t, "acp.el", "shell-maker", "agent-shell")
 	r, file := try(t, "Emacs, agent-shell", []string{program(t, emacsVar, "emacs"), "-Q", "--batch", "-l", script(t, "agent-shell.el")})
 	wantTry(t, r, "-two\n+three", "unsaved one\nthree\n", file, "unsaved one\nthree\n")
+	wantReport(t, r)
+}
+
+// wantReport checks that the chat has shown the result of the slash command /context.
+func wantReport(t *testing.T, r report) {
+	t.Helper()
+	if !strings.Contains(r.Chat, "The next request to local/test uses") {
+		t.Errorf("the chat does not show the report of the context:\n%s", r.Chat)
+	}
 }
 
 // wantTry checks that the chat has shown a reply, its thinking, and a question about the edit with the diff, and that the

@@ -38,6 +38,17 @@
     (try-await "the end of the turn" (lambda () (try-allow shell) done))
     (agent-shell-unsubscribe :subscription token)))
 
+(defun try-resume (config id)
+  "Open session ID in a second shell and send a prompt."
+  (let ((agent-shell-preferred-agent-config config))
+    (agent-shell-resume-session id))
+  (let ((second (seq-find (lambda (buffer) (not (equal (buffer-name buffer) (buffer-name)))) (agent-shell-buffers))))
+    (try-await "the session"
+               (lambda () (equal id (map-nested-elt (buffer-local-value 'agent-shell--state second) '(:session :id)))))
+    (try-await "the prompt" (lambda () (with-current-buffer second (not (shell-maker-busy)))))
+    (try-prompt second "Greet me.")
+    (unless (string-match-p "Hello from Strata" (try-text second)) (error "No reply in the second shell"))))
+
 (defun try-run ()
   (load (getenv "TRY_CONFIG") nil t t)
   (let ((file (find-file-noselect "a.txt"))
@@ -52,6 +63,10 @@
       (try-await "the prompt" (lambda () (with-current-buffer shell (not (shell-maker-busy)))))
       (try-prompt shell "Greet me.")
       (try-prompt shell "Edit the file.")
+      (try-prompt shell "/context")
+      (with-current-buffer shell
+        (let ((id (map-nested-elt agent-shell--state '(:session :id))))
+          (try-resume config id)))
       (list :chat (try-text shell) :buffer (try-text file) :asked (vconcat (nreverse try-asked))))))
 
 (let ((report (condition-case problem (try-run)

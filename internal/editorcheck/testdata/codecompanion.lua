@@ -34,7 +34,7 @@ try.run(function()
       press("Accept")
     end),
   })
-  for _, prompt in ipairs({ "Greet me.", "Edit the file." }) do
+  for _, prompt in ipairs({ "Greet me.", "Edit the file.", "\\context" }) do
     finished = false
     chat:add_buf_message({ role = "user", content = prompt })
     chat:submit()
@@ -45,6 +45,11 @@ try.run(function()
   try.report.chat = try.text(chat.bufnr)
   try.report.buffer = try.text(file)
   try.report.title = chat.title
-  try.report.models = #(chat.acp_connection:get_models() or { availableModels = {} }).availableModels
-  try.report.sessions = chat.acp_connection:can_list_sessions() and #chat.acp_connection:session_list() or 0
+
+  local agent, replayed = chat.acp_connection, 0
+  try.report.models = #agent:get_models().availableModels
+  try.report.selected = agent:set_model("offline/digest") and agent:set_config_option("approval", "edits")
+  try.report.sessions = agent:can_list_sessions() and #agent:session_list() or 0
+  agent:load_session(agent.session_id, { on_session_update = function() replayed = replayed + 1 end })
+  try.report.replayed = replayed
 end)

@@ -82,6 +82,11 @@ func replay(t *testing.T, script string) {
 		if said := frames.Text(testclient.AgentChunk); said != s.Says || result.StopReason != "end_turn" {
 			t.Errorf("%s: the reply is %q (%s), want %q", params, said, result.StopReason, s.Says)
 		}
+		for _, f := range frames.Kind("tool_call") { // some editors keep the kind with which a call is announced
+			if strings.Contains(string(f.Params), `"kind":"other"`) {
+				t.Errorf("a call is announced as %s", f.Params)
+			}
+		}
 		if notes := titles(frames.Kind("notice")); !slices.Equal(notes, s.Notes) {
 			t.Errorf("%s: the notices are %q, want %q", params, notes, s.Notes)
 		}

@@ -52,6 +52,9 @@ func TestAvante(t *testing.T) {
 func TestAgentShell(t *testing.T) {
 	plugins(t, "acp.el", "shell-maker", "agent-shell")
 	r, file := try(t, "Emacs, agent-shell", []string{program(t, emacsVar, "emacs"), "-Q", "--batch", "-l", script(t, "agent-shell.el")})
+	if strings.Contains(r.Chat, "Other Read a.txt") {
+		t.Error("a read is shown as another call")
+	}
 	wantTry(t, r, "-two\n+three", "unsaved one\nthree\n", file, "unsaved one\nthree\n")
 	wantReport(t, r)
 }

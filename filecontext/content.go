@@ -29,8 +29,12 @@ const NoFile = "none"
 // from disk.
 func (c *Content) Disk() string { return c.disk }
 
-// sameText reports whether two texts differ at most in their line ends, as a file and the text of it in an editor can.
-func sameText(a, b string) bool { return a == b || unixLines(a) == unixLines(b) }
+// sameText reports whether an editor shows the text of a file: with other line ends, or without the last newline, which some
+// leave out.
+func sameText(file, shown string) bool {
+	file, shown = unixLines(file), unixLines(shown)
+	return file == shown || file == shown+"\n"
+}
 
 func unixLines(text string) string { return strings.ReplaceAll(text, "\r\n", "\n") }
 

@@ -12,7 +12,7 @@ var imports = map[string][]string{
 	"server":       {"session/cachetime", "server/access", "server/bin", "server/past", "server/editor", "server/mcp", "session/servers", "server/wire", "server/transfer", "server/overview", "server/budgets", "server/monitors", "server/slash", "rpc", "session", "session/assembly", "session/choices", "session/clients", "session/commands", "session/compacting", "session/documents", "session/events", "session/finding", "session/fit", "session/following", "session/outlines", "session/permissions", "session/profile", "session/prompts", "session/restoring", "session/toolbox", "session/workspace", "compaction", "historystore", "historystore/outlines", "historystore/spending", "history", "web"},
 	"session":      {"session/servers", "session/metered", "session/shell", "session/frontends", "session/record", "session/shelf", "session/following", "session/prompts", "session/finding", "session/accounts", "session/requests", "session/calls", "session/filechanges", "session/current", "session/toolbox", "session/tools", "session/permissions", "session/approval", "session/asking", "session/reads", "session/choices", "session/compacting", "session/assembly", "session/loop", "session/documents", "session/workspace", "session/outlines", "session/fit", "session/clients", "session/content", "session/events", "session/mailbox", "session/profile", "session/restoring", "session/saving", "filecontext", "stability", "compaction", "tokens", "llm", "history"},
 	"compaction":   {"tokens", "history"},
-	"filecontext":  {"filecontext/outline", "filecontext/secrets", "filecontext/source", "tokens"},
+	"filecontext":  {"filecontext/fileuri", "filecontext/outline", "filecontext/secrets", "filecontext/source", "tokens"},
 	"stability":    {},
 	"llm":          {"history"},
 	"historystore": {"historystore/blobs", "historystore/body", "historystore/cache", "historystore/database", "historystore/disk", "historystore/finding", "historystore/fulltext", "historystore/heads", "historystore/lock", "historystore/outlines", "historystore/requests", "historystore/schema", "historystore/spending", "history"},
@@ -23,6 +23,7 @@ var imports = map[string][]string{
 
 	"filecontext/change":        {"filecontext", "filecontext/source"},
 	"filecontext/secrets":       {},
+	"filecontext/fileuri":       {},
 	"filecontext/source":        {},
 	"filecontext/outline":       {},
 	"filecontext/index":         {"filecontext", "filecontext/outline", "filecontext/outline/graph"},

@@ -2,12 +2,11 @@ package hudtest
 
 import (
 	"fmt"
-	"os"
 	"os/exec"
-	"regexp"
-	"slices"
 	"strings"
 	"testing"
+
+	"strata/internal/editorcheck"
 )
 
 // The first screen has one primary action, and leads to a page with the configuration of each editor.
@@ -51,27 +50,24 @@ func TestH30FirstRunAndHowEditorsConnect(t *testing.T) {
 	wantDocument(t, shown, info.Executable, info.Address.WebSocket)
 }
 
-// block is a fenced block of docs/editors.md under its heading.
-var block = regexp.MustCompile("(?s)\n## ([^\n]+)\n.*?\n```[a-z]*\n(.*?)\n```\n")
-
 // wantDocument compares the configurations with those of the document, in which the program is on the search path and the
 // server has its usual address.
 func wantDocument(t *testing.T, shown [][]string, program, address string) {
 	t.Helper()
-	raw, err := os.ReadFile("../../docs/editors.md")
+	blocks, err := editorcheck.Read("../../docs/editors.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	var documented [][]string
-	for _, m := range block.FindAllStringSubmatch(string(raw), -1) {
-		documented = append(documented, m[1:])
+	documented := make(map[string]string)
+	for _, b := range editorcheck.First(blocks) {
+		documented[b.Heading] = b.Code
 	}
-	for i := range shown {
-		code := strings.ReplaceAll(shown[i][1], program, "strata")
-		shown[i][1] = strings.ReplaceAll(code, address, "ws://127.0.0.1:7717/acp")
-	}
-	if !slices.EqualFunc(documented, shown, slices.Equal) {
-		t.Errorf("docs/editors.md has\n%q\nthe page shows\n%q", documented, shown)
+	for _, way := range shown {
+		code := strings.ReplaceAll(way[1], program, "strata")
+		code = strings.ReplaceAll(code, address, "ws://127.0.0.1:7717/acp")
+		if documented[way[0]] != code {
+			t.Errorf("%s: docs/editors.md has\n%s\nthe page shows\n%s", way[0], documented[way[0]], code)
+		}
 	}
 }
 

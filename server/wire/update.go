@@ -262,7 +262,7 @@ func (c *Encoder) update(e *events.Event) (update any, ok bool) {
 func blockUpdate(e *events.Event) any {
 	switch b := e.Block; b.Type {
 	case history.BlockToolCall:
-		update := ToolCallUpdate{Kind: "tool_call", ID: b.CallID, Title: b.Name, ToolKind: "other", Status: "pending", Meta: new(CallMeta)}
+		update := ToolCallUpdate{Kind: "tool_call", ID: b.CallID, Title: b.Name, ToolKind: string(tools.KindOf(b.Name)), Status: "pending", Meta: new(CallMeta)}
 		update.Meta.Strata.MessageID = e.Message
 		update.Input = tools.ShownInput(b.Args)
 		if b.Incomplete {

@@ -61,7 +61,7 @@ func (t *Told) BrokenOff(turn string) (ended []events.Event) {
 	for _, call := range t.announced {
 		result := tools.BrokenOff.Result()
 		ended = append(ended, update(turn, tools.Progress{
-			CallID: call.CallID, Status: tools.Fails, Kind: tools.KindOther, Description: tools.Description{Title: call.Name}, Result: &result,
+			CallID: call.CallID, Status: tools.Fails, Kind: tools.KindOf(call.Name), Description: tools.Description{Title: call.Name}, Result: &result,
 		}))
 	}
 	t.announced = nil

@@ -163,7 +163,18 @@ func (e editing) shown(ctx context.Context, ref filecontext.Ref, site *change.Si
 		return nil, "", err
 	}
 	e.w.texts.Put(&content)
-	return &content, text, nil
+	return &content, complete(text, &content), nil
+}
+
+// complete returns the text that an editor shows of a saved file with the last newline, which some editors leave out.
+func complete(shown string, file *filecontext.Content) string {
+	if file.Disk() != "" || !strings.HasSuffix(file.Text, "\n") || strings.HasSuffix(shown, "\n") {
+		return shown
+	}
+	if strings.Contains(shown, "\r\n") {
+		return shown + "\r\n"
+	}
+	return shown + "\n"
 }
 
 func isRefused(err error) bool {

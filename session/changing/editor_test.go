@@ -1,6 +1,7 @@
 package changing
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -150,6 +151,21 @@ func TestAnEditorThatSavesLater(t *testing.T) {
 	must(t, d.editor.save("a.txt"))
 	d.wantMade(r, "a.txt", change.Done, before)
 	d.made("edit_file", edit("a.txt", "end", "END")) // the same text, although it is saved now
+}
+
+// Some editors leave out the last newline when they show a file. It stays in the file.
+func TestAnEditorThatLeavesOutTheLastNewline(t *testing.T) {
+	for _, end := range []string{"\n", "\r\n", ""} {
+		d := newDesk(t, map[string]string{"a.txt": strings.Join([]string{"one", "two", ""}, cmp.Or(end, "\n")) + "three" + end}, &fakeEditor{trims: true})
+		d.read("a.txt", 0, 0)
+		before := d.hash("a.txt")
+		r := d.makes("edit_file", edit("a.txt", "two", "2"))
+		d.want("a.txt", strings.Join([]string{"one", "2", ""}, cmp.Or(end, "\n"))+"three"+end)
+		d.wantMade(r, "a.txt", change.Done, before)
+		equal(t, "result", strings.Contains(shownText(r), "The editor"), false)
+		d.made("edit_file", edit("a.txt", "three", "3"))
+		d.want("a.txt", strings.Join([]string{"one", "2", ""}, cmp.Or(end, "\n"))+"3"+end)
+	}
 }
 
 // What becomes of a change is told, whatever the editor says.

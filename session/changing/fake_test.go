@@ -19,6 +19,7 @@ type fakeEditor struct {
 	writeOnly bool
 	keeps     bool // it shows line ends as LF, and writes those that the file has
 	lazy      bool // it does not save what it writes
+	trims     bool // it shows texts without their last newline, and writes what it is told
 	format    func(text string) string
 
 	buffers map[string]string // texts that are not saved, by name
@@ -70,6 +71,9 @@ func (e *fakeEditor) text(name string) (string, error) {
 	text := string(data)
 	if e.keeps {
 		text = unix(text)
+	}
+	if e.trims {
+		text = strings.TrimSuffix(strings.TrimSuffix(text, "\n"), "\r")
 	}
 	return text, err
 }

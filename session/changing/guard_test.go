@@ -101,7 +101,7 @@ func TestTheGuardOfManyReadsAndChanges(t *testing.T) {
 
 func TestTheToolsAreBuiltIn(t *testing.T) {
 	for _, tool := range Tools(nil, nil) {
-		if !tools.IsBuiltIn(tool.Name) || tool.ReadOnly || tool.Run != nil {
+		if !tools.IsBuiltIn(tool.Name) || tools.KindOf(tool.Name) != tool.Kind || tool.ReadOnly || tool.Run != nil {
 			t.Errorf("%+v", tool)
 		}
 	}

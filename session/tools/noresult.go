@@ -47,6 +47,6 @@ func (why NoResult) Result() Result {
 // Block returns the result for a call of a stored message, whose tool is unknown.
 func (why NoResult) Block(call *history.Block) history.Block {
 	r := why.Result()
-	p := Progress{Kind: KindOther, Description: Description{Title: call.Name}, Result: &r}
+	p := Progress{Kind: KindOf(call.Name), Description: Description{Title: call.Name}, Result: &r}
 	return history.Block{Type: history.BlockToolResult, CallID: call.CallID, IsError: true, Content: r.Content, Call: p.Shown()}
 }

@@ -80,7 +80,7 @@ func (p *Progress) Shown() *history.CallShown {
 }
 
 func (s *Step) progress(c *stepCall) Progress {
-	p := Progress{CallID: c.block.CallID, Status: Pending, Kind: KindOther, Description: Description{Title: c.block.Name}, Output: c.output, Result: c.result}
+	p := Progress{CallID: c.block.CallID, Status: Pending, Kind: KindOf(c.block.Name), Description: Description{Title: c.block.Name}, Output: c.output, Result: c.result}
 	p.Input = ShownInput(c.block.Args)
 	if c.call != nil {
 		p.Kind, p.Description = c.call.Tool.Kind, s.placed(c.call.Describe())

@@ -188,13 +188,27 @@ var toolName = lazy.Regexp(`^[A-Za-z0-9_-]{1,64}$`)
 // ValidName reports whether a tool can have the name.
 func ValidName(name string) bool { return toolName().MatchString(name) }
 
-// builtIn are the names of the tools of Strata, by name. A session need not have all of them.
-var builtIn = []string{
-	"delete_file", "edit_file", "find_symbol", "list_files", "move_file", "outline", "read_file", "run_command", "search", "update_plan", "write_file",
+// builtIn are the tools of Strata, by name. A session need not have all of them.
+var builtIn = map[string]Kind{
+	"delete_file": KindDelete,
+	"edit_file":   KindEdit,
+	"find_symbol": KindSearch,
+	"list_files":  KindRead,
+	MoveFile:      KindMove,
+	"outline":     KindSearch,
+	"read_file":   KindRead,
+	"run_command": KindExecute,
+	"search":      KindSearch,
+	"update_plan": KindThink,
+	"write_file":  KindEdit,
 }
 
 // IsBuiltIn reports whether a name is that of a tool of Strata, whether or not a session has it.
-func IsBuiltIn(name string) bool { return slices.Contains(builtIn, name) }
+func IsBuiltIn(name string) bool { return builtIn[name] != "" }
+
+// KindOf returns the kind of a tool of Strata by its name, and KindOther for all other names. It is for calls of which only
+// the name has arrived.
+func KindOf(name string) Kind { return cmp.Or(builtIn[name], KindOther) }
 
 // MoveFile is the name of the tool that moves files.
 const MoveFile = "move_file"

@@ -31,19 +31,25 @@ export function ways(program: string): Way[] {
           name = "strata",
           formatted_name = "Strata",
           commands = { default = { ${command}, "stdio" } },
+          parameters = { clientCapabilities = { fs = { readTextFile = false, writeTextFile = false } } },
           handlers = { auth = function() return true end },
         })
       end,
     },
   },
+})
+vim.api.nvim_create_autocmd("User", {
+  pattern = "CodeCompanionChatDone",
+  callback = vim.schedule_wrap(function() vim.cmd.checktime() end),
 })`,
     },
     {
       id: "avante", name: "Neovim, avante", where: "init.lua", note: "",
       code: `require("avante").setup({
   provider = "strata",
+  behaviour = { auto_approve_tool_permissions = false },
   acp_providers = {
-    ["strata"] = { command = ${command}, args = { "stdio" } },
+    ["strata"] = { command = ${command}, args = { "stdio" }, env = vim.fn.environ() },
   },
 })`,
     },

@@ -47,6 +47,9 @@ export function start(context: vscode.ExtensionContext, platform: Platform): voi
     registerCommands({ ...sessions.table, ...hud.table, ...new Attaching(files, chat).table, ...new ServerCommands(connection, tokens).table, ...remedies.table, ...keys.table }),
     vscode.window.registerWebviewViewProvider(CHAT, chat),
     vscode.window.createTreeView<Node>('strata.sessions', { treeDataProvider: tree, showCollapseAll: true }),
+    connection.onDidChange(() => {
+      if (connection.state.kind !== 'open') platform.terminals?.dispose();
+    }),
     connection.onDidReplace((client) => {
       list.follow(client);
       current.follow(client);

@@ -4,6 +4,7 @@ import type { Endpoint } from '@strata/client';
 import { findServer, ServerNotFound, ServerNotStarted, startServer } from '@strata/client/node';
 import { Unusable, type FindOptions } from '../platform.js';
 import { settings } from '../settings.js';
+import { serverEnvironment } from '../workspace/environment.js';
 import { programOf } from './program.js';
 
 /** Returns the running server of this user. If there is none, it starts one, which outlives this window. */
@@ -18,7 +19,7 @@ export async function findOrStart({ start, onStart, signal }: FindOptions): Prom
   if (command === undefined) throw new Unusable('notInstalled', vscode.l10n.t('{0} in the setting strata.path is neither an absolute path nor a name on the search path', settings.path));
   onStart();
   try {
-    return await startServer({ command, signal });
+    return await startServer({ command, env: serverEnvironment(), signal });
   } catch (error) {
     if (signal.aborted || !(error instanceof Error)) throw error;
     throw new Unusable(error instanceof ServerNotStarted && error.reason === 'not_found' ? 'notInstalled' : 'notStarted', error.message);

@@ -146,14 +146,12 @@ func (h *host) until(state string) string {
 	return status.Tooltip
 }
 
-// pid returns the process of the server that the extension uses.
-func (h *host) pid() int {
+// address returns the address of the server that the extension uses.
+func (h *host) address() string {
 	h.t.Helper()
-	var info struct {
-		PID int `json:"pid"`
-	}
+	var info struct{ Address struct{ WebSocket string } }
 	h.order(&info, "call", "_strata/server/info", map[string]any{})
-	return info.PID
+	return info.Address.WebSocket
 }
 
 // newSession creates a session with the command of the extension and returns its id.
@@ -187,12 +185,10 @@ func (h *host) prompt(session string, lines ...string) string {
 	return text
 }
 
-// stopStarted stops the server of the home at the end of the test, if the extension has started one.
+// stopStarted stops the server of the home that the extension has started, at the end of the test.
 func stopStarted(t *testing.T, home *binary.Home) {
 	t.Cleanup(func() {
-		if _, err := home.ServerFile(); err == nil {
-			home.StopDetached(t)
-		}
+		home.StopDetached(t)
 	})
 }
 
@@ -201,8 +197,8 @@ func TestDesktopFindsTheRunningServer(t *testing.T) {
 	server := binary.Start(t, binary.NewHome(t, offline), binary.Options{})
 	h := startHost(t, server.Home, map[string]any{"strata.path": "strata-missing"})
 	h.until("open")
-	if got := h.pid(); got != server.PID {
-		t.Errorf("the extension uses the server of process %d, process %d runs one", got, server.PID)
+	if got := h.address(); got != server.WebSocket() {
+		t.Errorf("the extension uses the server at %s, not that at %s", got, server.WebSocket())
 	}
 	id := h.newSession()
 	h.prompt(id, "say First.")
@@ -210,8 +206,8 @@ func TestDesktopFindsTheRunningServer(t *testing.T) {
 	server.Restart(binary.Options{}) // on another port
 	h.until("open")
 	h.prompt(id, "say Second.")
-	if got := h.pid(); got != server.PID {
-		t.Errorf("after the restart, the extension uses the server of process %d, process %d runs one", got, server.PID)
+	if got := h.address(); got != server.WebSocket() {
+		t.Errorf("after the restart, the extension uses the server at %s, not that at %s", got, server.WebSocket())
 	}
 }
 
@@ -222,11 +218,14 @@ func TestDesktopStartsAServer(t *testing.T) {
 	stopStarted(t, home)
 	h := startHost(t, home, nil)
 	h.until("open")
-	started := h.pid()
+	started, err := home.ServerFile()
+	if err != nil {
+		t.Fatal(err)
+	}
 	id := h.newSession()
 	h.prompt(id, "say Hello.")
 	h.kill()
-	if environment, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", started)); err == nil {
+	if environment, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", started.PID)); err == nil {
 		for _, name := range []string{"ELECTRON_RUN_AS_NODE=", "VSCODE_PID="} {
 			if strings.Contains(string(environment), name) {
 				t.Errorf("the environment of the server contains %s", name)
@@ -236,8 +235,8 @@ func TestDesktopStartsAServer(t *testing.T) {
 
 	next := startHost(t, home, nil)
 	next.until("open")
-	if got := next.pid(); got != started {
-		t.Errorf("after the crash of the editor, process %d is the server, not %d", got, started)
+	if now, err := home.ServerFile(); err != nil || now != started || next.address() != started.WebSocket() {
+		t.Errorf("after the crash of the editor, the server is %+v, not %+v (%v)", now, started, err)
 	}
 	if ids := next.sessions(); len(ids) != 1 || ids[0] != id {
 		t.Errorf("after the crash of the editor, the sessions are %v, not %s", ids, id)
@@ -248,7 +247,6 @@ func TestDesktopStartsAServer(t *testing.T) {
 func TestDesktopSaysWhyThereIsNoServer(t *testing.T) {
 	t.Parallel()
 	home := binary.NewHome(t, "listen: nowhere\n")
-	stopStarted(t, home)
 	h := startHost(t, home, map[string]any{"strata.path": "strata-missing"})
 	if text := h.until("notInstalled"); !strings.Contains(text, "strata-missing is not installed") {
 		t.Errorf("without the program, the status bar says %q", text)
@@ -269,8 +267,8 @@ func TestDesktopSaysWhyThereIsNoServer(t *testing.T) {
 	}
 	server := binary.Start(t, home, binary.Options{})
 	h.until("open")
-	if got := h.pid(); got != server.PID {
-		t.Errorf("the extension uses the server of process %d, process %d runs one", got, server.PID)
+	if got := h.address(); got != server.WebSocket() {
+		t.Errorf("the extension uses the server at %s, not that at %s", got, server.WebSocket())
 	}
 }
 
@@ -332,7 +330,7 @@ func TestDesktopRunsCommands(t *testing.T) {
 func TestDesktopKeepsKeys(t *testing.T) {
 	t.Parallel()
 	server := binary.Start(t, binary.NewHome(t, offline), binary.Options{})
-	h := startHost(t, server.Home, nil)
+	h := startHost(t, server.Home, map[string]any{"strata.start": false})
 	h.until("open")
 	h.order(nil, "answer", "openai", "sk-example")
 	h.order(nil, "run", "strata.setKey")

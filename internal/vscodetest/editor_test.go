@@ -258,16 +258,6 @@ func TestWindowIsReloadedInMidTurn(t *testing.T) {
 	}
 }
 
-func TestWrongToken(t *testing.T) {
-	e := open(t)
-	e.start(t)
-	e.command("Strata: Set Token")
-	e.enter("Token of the Strata server", strings.Repeat("x", 43))
-	e.Click(".activitybar .action-label[aria-label='Strata']")
-	e.WaitText(".welcome-view", "The server refused the connection")
-	e.newSession() // with the token of the server
-}
-
 func read(t *testing.T, name string) string {
 	t.Helper()
 	content, err := os.ReadFile(name)

@@ -1,17 +1,12 @@
 package vscodetest
 
 import (
-	"context"
 	"fmt"
 	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/chromedp/cdproto/cdp"
-	"github.com/chromedp/cdproto/input"
-	"github.com/chromedp/chromedp"
 
 	"strata/internal/binary"
 	"strata/internal/hudtest"
@@ -42,28 +37,24 @@ func (e *editor) showStrata() {
 	if !hudtest.Eval[bool](e.Page, fmt.Sprintf("!!document.querySelector(%q).closest('.checked')", icon)) { // a click on a checked one hides it
 		e.Click(icon)
 	}
+	e.chat("#hud > *") // it takes the focus when it is loaded
 }
 
-// notified waits for a notification with a text, and clicks one of its buttons.
+// notified waits for a notification with a text, and clicks one of its buttons unless it is "".
 func (e *editor) notified(text, button string) {
 	find := fmt.Sprintf(`[...document.querySelectorAll(".notification-toast")].find((toast) => toast.innerText.includes(%s))`, quoted(text))
 	e.Wait(find)
+	if button == "" {
+		return
+	}
 	hudtest.Eval[bool](e.Page, fmt.Sprintf(`[...(%s).querySelectorAll(".monaco-button")].find((button) => button.innerText === %s).click() ?? true`, find, quoted(button)))
 }
 
-// set replaces the user's settings, as a user does in the file of the settings.
+// set changes settings of the user.
 func (e *editor) set(settings map[string]any) {
 	e.Click(".tab.active") // a view that is loading takes no keys
-	e.command("Preferences: Open User Settings (JSON)")
-	e.Wait(`document.querySelector(".tab.active[data-resource-name='settings.json']") && document.querySelector(".editor-instance.focused, .editor-instance .focused")`)
-	e.Type("a", chromedp.KeyModifiers(chromedp.ModifierCtrl))
-	e.Run(chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
-		_, err := cdp.Call(ctx, target, input.InsertText, input.InsertTextParams{Text: jsonOf(settings)})
-		return err
-	}))
-	e.Wait(`document.querySelector(".tab.active.dirty")`)
-	e.Type("s", chromedp.KeyModifiers(chromedp.ModifierCtrl))
-	e.Wait(`document.querySelector(".tab.active:not(.dirty)")`)
+	e.command("Test: Set Settings")
+	e.enter("Settings", jsonOf(settings))
 }
 
 // restart starts the server again, at the same address.
@@ -76,7 +67,7 @@ func (e *editor) restart(t *testing.T) {
 	e.server.Restart(binary.Options{Args: []string{"--listen", address.Host}})
 }
 
-// welcomed waits for the text in place of the sessions, and clicks one of its buttons.
+// welcomed waits for the text in place of the sessions, and clicks one of its buttons unless it is "".
 func (e *editor) welcomed(text, button string) {
 	e.showStrata()
 	e.WaitText(".welcome-view", text)
@@ -142,18 +133,20 @@ func TestWrongTokenAndSettings(t *testing.T) {
 	e.enter("Token of the Strata server", e.server.Token)
 	e.Wait(isOpen)
 
-	mappings := map[string]string{"disk:/": e.server.Home.Project}
-	e.set(map[string]any{"strata.server.url": e.server.WebSocket(), "strata.pathMappings": map[string]string{"disk:/": "project"}})
-	e.notified("Ignoring disk:/ in strata.pathMappings", "Show Setting")
-	e.set(map[string]any{"strata.server.url": "http://", "strata.pathMappings": mappings})
+	e.set(map[string]any{"strata.pathMappings": map[string]string{"disk:/": "project"}})
+	e.notified("Ignoring disk:/ in strata.pathMappings", "")
+	e.set(map[string]any{"strata.server.url": "http://"})
 	e.welcomed("The setting strata.server.url is not the address of a server", "")
 
-	e.set(map[string]any{"strata.server.url": other.WebSocket(), "strata.pathMappings": mappings})
+	e.set(map[string]any{"strata.server.url": other.WebSocket()})
 	e.welcomed("Set the token of the Strata server.", "Set Token") // that of the first server is not sent
 	e.enter("Token of the Strata server", other.Token)
 	e.Wait(isOpen)
 
-	e.set(map[string]any{"strata.server.url": e.server.WebSocket(), "strata.pathMappings": mappings})
+	other.Stop()
+	e.Wait("!" + isOpen)
+	mappings := map[string]string{"disk:/": e.server.Home.Project}
+	e.set(map[string]any{"strata.pathMappings": mappings, "strata.server.url": e.server.WebSocket()})
 	e.Wait(isOpen) // with the token that is stored for it
 	e.Click(".tab.active")
 	e.command("Strata: New Session")

@@ -1,4 +1,4 @@
-// The scheme disk: a folder that the server of the test serves below /disk/.
+// The scheme disk: a folder that the server of the test serves below /disk/. And a command that changes the user's settings.
 const vscode = require('vscode');
 
 exports.activate = ({ extensionUri, subscriptions }) => {
@@ -27,4 +27,10 @@ exports.activate = ({ extensionUri, subscriptions }) => {
     createDirectory: () => { throw vscode.FileSystemError.NoPermissions(); },
   };
   subscriptions.push(vscode.workspace.registerFileSystemProvider('disk', provider));
+
+  const set = async () => {
+    const settings = JSON.parse(await vscode.window.showInputBox({ title: 'Settings', ignoreFocusOut: true }));
+    for (const [name, value] of Object.entries(settings)) await vscode.workspace.getConfiguration().update(name, value, vscode.ConfigurationTarget.Global);
+  };
+  subscriptions.push(vscode.commands.registerCommand('test.set', set));
 };

@@ -247,7 +247,8 @@ func TestDesktopStartsAServer(t *testing.T) {
 func TestDesktopSaysWhyThereIsNoServer(t *testing.T) {
 	t.Parallel()
 	home := binary.NewHome(t, "listen: nowhere\n")
-	h := startHost(t, home, map[string]any{"strata.path": "strata-missing"})
+	wrong := map[string]any{"strata.path": "strata-missing", "strata.server.url": 5, "strata.pathMappings": []string{"a"}}
+	h := startHost(t, home, wrong)
 	if text := h.until("notInstalled"); !strings.Contains(text, "strata-missing is not installed") {
 		t.Errorf("without the program, the status bar says %q", text)
 	}
@@ -259,8 +260,13 @@ func TestDesktopSaysWhyThereIsNoServer(t *testing.T) {
 	if text := h.until("notStarted"); !strings.Contains(text, "listen") {
 		t.Errorf("with a wrong configuration, the status bar says %q", text)
 	}
-	h.order(nil, "set", map[string]any{"strata.start": false})
+	h.order(nil, "set", map[string]any{"strata.server.url": "strata.example"})
+	if text := h.until("badAddress"); !strings.Contains(text, "strata.example in the setting strata.server.url is not the address of a server") {
+		t.Errorf("with a wrong address, the status bar says %q", text)
+	}
+	h.order(nil, "set", map[string]any{"strata.server.url": "", "strata.start": false, "strata.pathMappings": map[string]any{"a": "/a"}})
 	h.until("notRunning")
+	h.order(nil, "asked", "Ignoring a in strata.pathMappings")
 
 	if err := os.WriteFile(filepath.Join(filepath.Dir(home.Project), "config", "strata", "strata.yaml"), []byte(offline), 0o600); err != nil {
 		t.Fatal(err)
@@ -349,6 +355,20 @@ func TestDesktopKeepsKeys(t *testing.T) {
 	server.Restart(binary.Options{})
 	h.until("open")
 	h.wantKey("missing")
+}
+
+func TestDesktopAsksForARefusedKey(t *testing.T) {
+	t.Parallel()
+	server := binary.Start(t, binary.NewHome(t, offline), binary.Options{})
+	h := startHost(t, server.Home, nil)
+	h.until("open")
+	id := h.newSession()
+	h.order(nil, "answer", "Set Key", nil)
+	if err := h.try(nil, "prompt", id, "fail 401"); err == nil {
+		t.Error("the prompt succeeded")
+	}
+	h.order(nil, "asked", "offline does not accept the API key.")
+	h.order(nil, "asked", "Key for offline")
 }
 
 // wantKey waits until the key of openai has a source.

@@ -55,10 +55,11 @@ const orders = {
   run: (command: string, ...args: unknown[]) => vscode.commands.executeCommand(command, ...args),
   /** Waits until the connection is in a state, and returns what the editor shows. */
   async until(state: string) {
-    while (editor.context['strata.connection'] !== state) await new Promise<void>((resolve) => once(resolve));
+    await holds(editor.contextChanged, () => editor.context['strata.connection'] === state);
     return { text: editor.status.text, tooltip: editor.status.tooltip };
   },
-  messages: () => editor.messages,
+  /** Waits until the editor shows a message or question with a text. */
+  asked: (text: string) => holds(editor.asked, () => editor.messages.some((message) => message.includes(text))),
   terminals: () => editor.terminals,
   async call(method: keyof Methods, params: never) {
     return (await chat.client).call(method, params);
@@ -76,11 +77,16 @@ const orders = {
   },
 };
 
-function once(fn: () => void): void {
-  const subscription = editor.contextChanged.event(() => {
-    subscription.dispose();
-    fn();
-  });
+/** Waits until something is true that can become true when an event occurs. */
+async function holds(occurs: vscode.EventEmitter<void>, isTrue: () => boolean): Promise<void> {
+  while (!isTrue()) {
+    await new Promise<void>((resolve) => {
+      const subscription = occurs.event(() => {
+        subscription.dispose();
+        resolve();
+      });
+    });
+  }
 }
 
 async function obey(line: string): Promise<void> {

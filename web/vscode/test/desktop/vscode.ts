@@ -139,7 +139,9 @@ export const editor = {
   contextChanged: new EventEmitter<void>(),
   /** The answers to the next questions, in their order. Without one, a question waits. */
   answers: [] as Answer[],
+  /** The texts of all questions and messages. */
   messages: [] as string[],
+  asked: new EventEmitter<void>(),
   /** The outputs of the terminals, in the order of their creation. */
   terminals: [] as { name: string; output: string; isOpen: boolean }[],
   status: { text: '', tooltip: '' },
@@ -149,6 +151,7 @@ export const editor = {
 
 function answer<T>(question: string, find: (given: string) => T | undefined): Promise<T | undefined> {
   editor.messages.push(question);
+  editor.asked.fire();
   const given = editor.answers.shift();
   if (given === undefined) return new Promise(() => {});
   return Promise.resolve(given === null ? undefined : find(given));

@@ -2,7 +2,7 @@
  * A small editor without windows, in place of the module `vscode`: it has the parts that the extension uses. Events that
  * nothing here causes, and providers that nothing here asks, can be registered under any name.
  */
-import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, promises as files, readFileSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
 export class Disposable {
@@ -44,11 +44,15 @@ export class Uri {
     return new Uri(scheme, authority, decodeURIComponent(name));
   }
 
+  static from({ scheme, authority = '', path: name = '', query = '' }: { scheme: string; authority?: string; path?: string; query?: string }): Uri {
+    return new Uri(scheme, authority, name, query);
+  }
+
   static joinPath(base: Uri, ...parts: string[]): Uri {
     return new Uri(base.scheme, base.authority, path.posix.join(base.path, ...parts));
   }
 
-  constructor(readonly scheme: string, readonly authority: string, readonly path: string) {}
+  constructor(readonly scheme: string, readonly authority: string, readonly path: string, readonly query = '') {}
 
   get fsPath(): string {
     return this.path;
@@ -70,6 +74,9 @@ export class Range {
 class Document {
   #text: string;
   isDirty = false;
+  isClosed = false;
+  /** Counts the changes of the text, from 1. */
+  version = 1;
 
   constructor(readonly uri: Uri) {
     this.#text = readFileSync(uri.fsPath, 'utf8');
@@ -92,6 +99,8 @@ class Document {
   replace(range: Range, text: string): void {
     this.#text = this.#text.slice(0, this.offsetAt(range.start)) + text + this.#text.slice(this.offsetAt(range.end));
     this.isDirty = true;
+    this.version++;
+    documents.changed.fire({ document: this });
   }
 
   save(): Promise<boolean> {
@@ -101,11 +110,16 @@ class Document {
   }
 }
 
+const documents = { opened: new EventEmitter<Document>(), changed: new EventEmitter<{ document: Document }>() };
+
 export class WorkspaceEdit {
   readonly steps: (() => Promise<unknown>)[] = [];
 
   createFile(uri: Uri, { contents }: { contents?: Uint8Array } = {}): void {
-    this.steps.push(async () => writeFileSync(uri.fsPath, contents ?? '', { flag: 'wx' }));
+    this.steps.push(async () => {
+      mkdirSync(path.dirname(uri.fsPath), { recursive: true });
+      writeFileSync(uri.fsPath, contents ?? '', { flag: 'wx' });
+    });
   }
 
   replace(uri: Uri, range: Range, text: string): void {
@@ -171,7 +185,7 @@ export const l10n = {
 
 export const env = { language: 'en', openExternal: () => Promise.resolve(true) };
 
-export const languages = open({});
+export const languages = open({ getDiagnostics: () => [] });
 
 export const commands = open({
   registerCommand(name: string, run: (...args: unknown[]) => unknown): Disposable {
@@ -192,7 +206,8 @@ export const window = open({
   activeTextEditor: undefined,
   activeTerminal: undefined,
   visibleTextEditors: [],
-  tabGroups: open({ all: [] }),
+  tabGroups: open({ all: [], activeTabGroup: { activeTab: undefined }, close: () => Promise.resolve(true) }),
+  withProgress: (_options: unknown, run: (progress: { report(): void }, token: unknown) => unknown) => run({ report() {} }, { isCancellationRequested: false, onCancellationRequested: () => new Disposable(() => {}) }),
   state: { focused: true },
   showInformationMessage: shown,
   showWarningMessage: shown,
@@ -216,17 +231,36 @@ export const window = open({
 
 export const workspace = open({
   workspaceFolders: [] as { uri: Uri; name: string; index: number }[],
-  textDocuments: [],
+  get textDocuments(): Document[] {
+    return [...editor.documents.values()];
+  },
+  onDidOpenTextDocument: documents.opened.event,
+  onDidChangeTextDocument: documents.changed.event,
+  getWorkspaceFolder: ({ path: name }: Uri) => workspace.workspaceFolders.find(({ uri }) => name === uri.path || name.startsWith(`${uri.path}/`)),
   getConfiguration: (section: string) => ({
     get: (name: string, initial?: unknown) => editor.settings[`${section}.${name}`] ?? initial,
   }),
   onDidChangeConfiguration: editor.settingsChanged.event,
   asRelativePath: ({ path: name }: Uri) => path.basename(name),
-  fs: { stat: async ({ fsPath }: Uri) => statSync(fsPath) },
+  fs: {
+    async stat({ fsPath }: Uri) {
+      const { size, mtimeMs, ctimeMs } = statSync(fsPath);
+      return { type: statSync(fsPath).isDirectory() ? FileType.Directory : FileType.File, size, mtime: mtimeMs, ctime: ctimeMs };
+    },
+    readFile: ({ fsPath }: Uri) => files.readFile(fsPath),
+    writeFile: ({ fsPath }: Uri, content: Uint8Array) => files.writeFile(fsPath, content),
+    async readDirectory({ fsPath }: Uri) {
+      const entries = await files.readdir(fsPath, { withFileTypes: true });
+      return entries.map((entry) => [entry.name, entry.isDirectory() ? FileType.Directory : FileType.File]);
+    },
+  },
   async openTextDocument(uri: Uri): Promise<Document> {
     const key = uri.toString();
-    const document = editor.documents.get(key) ?? new Document(uri);
+    const known = editor.documents.get(key);
+    if (known) return known;
+    const document = new Document(uri);
     editor.documents.set(key, document);
+    documents.opened.fire(document);
     return document;
   },
   async applyEdit({ steps }: WorkspaceEdit): Promise<boolean> {
@@ -234,6 +268,27 @@ export const workspace = open({
     return true;
   },
 });
+
+export enum FileType {
+  Unknown,
+  File,
+  Directory,
+}
+
+export enum ProgressLocation {
+  SourceControl = 1,
+  Window = 10,
+  Notification = 15,
+}
+
+export enum DiagnosticSeverity {
+  Error,
+  Warning,
+  Information,
+  Hint,
+}
+
+export const CodeActionKind = { QuickFix: 'quickfix' };
 
 export enum StatusBarAlignment {
   Left = 1,

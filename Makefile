@@ -44,8 +44,7 @@ vsix: ## build bin/strata.vsix, the extension for VS Code, from web/vscode, web/
 	rm -rf web/vscode/dist
 	GO=$(GO) web/vscode/build
 	mkdir -p bin
-	cp LICENSE web/vscode/
-	cd web/vscode && npx vsce package --no-dependencies --allow-missing-repository --out ../../bin/strata.vsix
+	web/vscode/pack $(CURDIR)/bin/strata.vsix
 
 EXAMPLE_PORT ?= 7720
 
@@ -63,7 +62,7 @@ screenshots: ## write the screenshots of the HUD to docs/images, and those of th
 	$(GO) test ./web/example -run TestScreenshots -count=1 -screenshots $(CURDIR)/web/example
 
 # The packages whose tests take longest, first, and four at once: the others fill the gaps while these wait.
-LONG = ./web/client ./internal/hudtest ./internal/crash ./server
+LONG = ./web/client ./internal/hudtest ./internal/vscodetest ./internal/crash ./server
 
 test: test-binary ## run all tests, including those with the real binary and real clients
 	.ci/install-tools git node npm chromium

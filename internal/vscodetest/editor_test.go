@@ -31,10 +31,6 @@ const sources = "../../web/vscode"
 
 // built builds the extension once and returns its folder.
 var built = sync.OnceValues(func() (string, error) {
-	packages, err := npm.Packages{Name: "hud", Files: onlyPackages("../../web/hud"), Command: "ci"}.Install(context.Background())
-	if err != nil {
-		return "", err
-	}
 	dir, err := os.MkdirTemp("", "strata-vscode-")
 	if err != nil {
 		return "", err
@@ -51,13 +47,28 @@ var built = sync.OnceValues(func() (string, error) {
 	if err := os.CopyFS(filepath.Join(dir, "media"), os.DirFS(filepath.Join(sources, "media"))); err != nil {
 		return "", err
 	}
-	build := exec.Command(filepath.Join(sources, "build"), filepath.Join(dir, "dist"))
-	build.Env = append(os.Environ(), "NODE_PATH="+filepath.Join(packages, "node_modules"))
-	if out, err := build.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("build the extension: %w\n%s", err, out)
-	}
-	return dir, nil
+	return dir, build(filepath.Join(dir, "dist"))
 })
+
+// build builds the extension into a folder.
+func build(out string) error {
+	packages, err := packagesOf("hud")
+	if err != nil {
+		return err
+	}
+	cmd := exec.Command(filepath.Join(sources, "build"), out)
+	cmd.Env = append(os.Environ(), "NODE_PATH="+packages)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("build the extension: %w\n%s", err, out)
+	}
+	return nil
+}
+
+// packagesOf returns the folder node_modules for a folder of web.
+func packagesOf(folder string) (string, error) {
+	dir, err := npm.Packages{Name: folder, Files: onlyPackages(filepath.Join("../../web", folder)), Command: "ci"}.Install(context.Background())
+	return filepath.Join(dir, "node_modules"), err
+}
 
 // onlyPackages are package.json and package-lock.json of a folder.
 func onlyPackages(folder string) fs.FS { return packageFiles{os.DirFS(folder)} }
@@ -245,16 +256,6 @@ func TestWindowIsReloadedInMidTurn(t *testing.T) {
 	if content := read(t, filepath.Join(e.site.disk, "new.txt")); content != "new\n" {
 		t.Errorf("the new file contains %q", content)
 	}
-}
-
-func TestWrongToken(t *testing.T) {
-	e := open(t)
-	e.start(t)
-	e.command("Strata: Set Token")
-	e.enter("Token of the Strata server", strings.Repeat("x", 43))
-	e.Click(".activitybar .action-label[aria-label='Strata']")
-	e.WaitText(".welcome-view", "The server refused the connection")
-	e.newSession() // with the token of the server
 }
 
 func read(t *testing.T, name string) string {

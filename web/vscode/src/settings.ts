@@ -15,7 +15,7 @@ export const settings = {
     return read('server.url', '').trim();
   },
   /** Paths of the server by the start of URIs. */
-  get pathMappings(): Readonly<Record<string, string>> {
+  get pathMappings(): Readonly<Record<string, unknown>> {
     return read('pathMappings', {});
   },
 };
@@ -23,6 +23,8 @@ export const settings = {
 /** The settings that a connection depends on. */
 export const CONNECTION_SETTINGS = ['strata.path', 'strata.start', 'strata.server.url'];
 
+/** Returns the value of a setting, its default if the value has another type. */
 function read<T>(name: string, initial: T): T {
-  return vscode.workspace.getConfiguration('strata').get<T>(name, initial);
+  const value: unknown = vscode.workspace.getConfiguration('strata').get(name);
+  return typeof value === typeof initial && value !== null && !Array.isArray(value) ? (value as T) : initial;
 }

@@ -42,7 +42,9 @@ export type Action =
   | { kind: 'openFile'; path: string; line?: number }
   | { kind: 'insert'; text: string }
   | { kind: 'newSession' }
-  | { kind: 'reconnect' };
+  | { kind: 'reconnect' }
+  /** Shows why there is no connection, with what helps. */
+  | { kind: 'fixConnection' };
 
 /** A message from the extension host to a view. */
 export type ToView =

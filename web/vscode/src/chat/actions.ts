@@ -17,6 +17,7 @@ export function performing(parts: { connection: Connection; hud: Hud; sessions: 
     insert: ({ text }) => insert(text),
     newSession: () => parts.sessions.create(),
     reconnect: () => parts.connection.reconnect(),
+    fixConnection: () => vscode.commands.executeCommand('strata.fixConnection'),
   };
   const perform = reporting((action: Action) => (actions[action.kind] as (action: Action) => unknown)(action));
   return (action) => void perform(action);

@@ -4,7 +4,12 @@ import { Attaching } from './chat/attach.js';
 import { Chat, CHAT } from './chat/provider.js';
 import { Questions } from './chat/questions.js';
 import { Hud } from './hud.js';
+import { Mentions } from './mentions/source.js';
 import type { Platform } from './platform.js';
+import { ProblemActions } from './problems/actions.js';
+import { Approvals } from './proposals/approvals.js';
+import { CodeBlocks } from './proposals/code.js';
+import { Proposals } from './proposals/proposals.js';
 import { registerCommands } from './register.js';
 import { ServerCommands } from './server/commands.js';
 import { Connection } from './server/connection.js';
@@ -29,17 +34,21 @@ export function start(context: vscode.ExtensionContext, platform: Platform): voi
     permission: questions.ask,
     ...(platform.terminals ? { terminal: platform.terminals } : {}),
   });
-  const chat: Chat = new Chat(context.extensionUri, connection, questions, () => current.id, (action) => perform(action));
+  const chat: Chat = new Chat(context.extensionUri, connection, questions, new Mentions(files), () => current.id, (action) => perform(action));
   const sessions: SessionCommands = new SessionCommands({ connection, list, current, files, chat });
   const hud = new Hud(connection, current);
-  const perform = performing({ connection, hud, sessions, files });
+  const proposals = new Proposals();
+  const approvals = new Approvals(questions, proposals, files, (id) => chat.isVisible && current.id === id);
+  const problems = new ProblemActions(connection, files, chat);
+  const perform = performing({ connection, hud, sessions, files, code: new CodeBlocks(proposals, files), approvals });
   const folders = (): string[] => (vscode.workspace.workspaceFolders ?? []).flatMap(({ uri }) => files.path(uri) ?? []);
   const tree = new SessionTree(list, folders, () => current.id);
 
   context.subscriptions.push(
-    connection, list, current, chat, tree, new StatusBar(connection, current),
+    connection, list, current, chat, proposals, approvals, tree, new StatusBar(connection, current),
     ...(platform.terminals ? [platform.terminals] : []),
-    registerCommands({ ...sessions.table, ...hud.table, ...new Attaching(files, chat).table, ...new ServerCommands(connection, token).table }),
+    registerCommands({ ...sessions.table, ...hud.table, ...new Attaching(files, chat).table, ...proposals.table, ...problems.table, ...new ServerCommands(connection, token).table }),
+    vscode.languages.registerCodeActionsProvider('*', problems, { providedCodeActionKinds: [vscode.CodeActionKind.QuickFix] }),
     vscode.window.registerWebviewViewProvider(CHAT, chat),
     vscode.window.createTreeView<Node>('strata.sessions', { treeDataProvider: tree, showCollapseAll: true }),
     connection.onDidReplace((client) => {

@@ -4,17 +4,21 @@ import type { Hud } from '../hud.js';
 import { reporting } from '../register.js';
 import type { Connection } from '../server/connection.js';
 import type { SessionCommands } from '../sessions/commands.js';
+import type { Approvals } from '../proposals/approvals.js';
+import type { CodeBlocks } from '../proposals/code.js';
 import type { Files } from '../workspace/files.js';
 
 /** What the editor does for a view. */
 type Actions = { [K in Action['kind']]: (action: Extract<Action, { kind: K }>) => unknown };
 
 /** Returns what does the actions of views. A failure is shown to the user. */
-export function performing(parts: { connection: Connection; hud: Hud; sessions: SessionCommands; files: Files }): (action: Action) => void {
+export function performing(parts: { connection: Connection; hud: Hud; sessions: SessionCommands; files: Files; code: CodeBlocks; approvals: Approvals }): (action: Action) => void {
   const actions: Actions = {
     hud: ({ address }) => parts.hud.open(address),
     openFile: ({ path, line }) => openFile(parts.files, path, line),
-    insert: ({ text }) => insert(text),
+    insert: ({ text }) => parts.code.insert(text),
+    apply: ({ block }) => parts.code.apply(block),
+    openDiff: ({ sessionId, toolCallId }) => parts.approvals.open(sessionId, toolCallId),
     newSession: () => parts.sessions.create(),
     reconnect: () => parts.connection.reconnect(),
   };
@@ -28,10 +32,4 @@ async function openFile(files: Files, path: string, line?: number): Promise<void
   if (!uri) throw new Error(vscode.l10n.t('{0} is not in the workspace', path));
   const at = new vscode.Position(Math.max(line ?? 1, 1) - 1, 0);
   await vscode.window.showTextDocument(uri, { preview: true, ...(line === undefined ? {} : { selection: new vscode.Range(at, at) }) });
-}
-
-/** Replaces the selection of the active editor. */
-async function insert(text: string): Promise<void> {
-  const editor = vscode.window.activeTextEditor;
-  await editor?.edit((edit) => edit.replace(editor.selection, text));
 }

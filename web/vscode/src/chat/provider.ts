@@ -4,6 +4,7 @@ import { Served } from '../channel/host.js';
 import type { Action, FromView, ToView } from '../channel/messages.js';
 import type { Connection } from '../server/connection.js';
 import { chatPage, VIEW_FOLDER } from './html.js';
+import type { Mentions } from '../mentions/source.js';
 import type { Questions } from './questions.js';
 
 /** The name of the view in package.json. */
@@ -14,6 +15,7 @@ export class Chat implements vscode.WebviewViewProvider, vscode.Disposable {
   readonly #extension: vscode.Uri;
   readonly #connection: Connection;
   readonly #questions: Questions;
+  readonly #mentions: Mentions;
   readonly #act: (action: Action) => void;
   readonly #session: () => string | null;
   readonly #replaced: vscode.Disposable;
@@ -22,10 +24,11 @@ export class Chat implements vscode.WebviewViewProvider, vscode.Disposable {
   #drafts: ToView[] = [];
   #isReady = false;
 
-  constructor(extension: vscode.Uri, connection: Connection, questions: Questions, session: () => string | null, act: (action: Action) => void) {
+  constructor(extension: vscode.Uri, connection: Connection, questions: Questions, mentions: Mentions, session: () => string | null, act: (action: Action) => void) {
     this.#extension = extension;
     this.#connection = connection;
     this.#questions = questions;
+    this.#mentions = mentions;
     this.#session = session;
     this.#act = act;
     this.#replaced = connection.onDidReplace((client) => {
@@ -75,6 +78,8 @@ export class Chat implements vscode.WebviewViewProvider, vscode.Disposable {
           return;
         case 'answer':
           return this.#questions.answer(message.question, message.result);
+        case 'find':
+          return void this.#find(message);
         case 'do':
           return this.#act(message.action);
       }
@@ -102,6 +107,11 @@ export class Chat implements vscode.WebviewViewProvider, vscode.Disposable {
   #tellConnection(): void {
     const { client, state } = this.#connection;
     if (this.#isReady) this.#post({ type: 'connection', state: sentState(state), ...(client ? { agent: client.agent } : {}) });
+  }
+
+  async #find({ id, kind, query }: Extract<FromView, { type: 'find' }>): Promise<void> {
+    const mentions = await this.#mentions.find(kind, query).catch(() => []); // files can be mentioned without the others
+    this.#post({ type: 'found', id, mentions });
   }
 
   #post(message: ToView): void {

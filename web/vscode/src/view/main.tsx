@@ -3,6 +3,7 @@ import type { Client, ConnectOptions } from '@strata/client';
 import { render } from 'preact';
 import { useWorker } from '../../../hud/src/code/colors.ts';
 import { go, route, sessionAddress } from '../../../hud/src/routes.ts';
+import { useEditor } from '../../../hud/src/store/editor.ts';
 import { client, isOpen, start } from '../../../hud/src/store/connection.ts';
 import { connectionChanged } from '../../../hud/src/store/server.ts';
 import { open } from '../../../hud/src/store/session.ts';
@@ -12,6 +13,7 @@ import { RemoteClient } from '../channel/remote.ts';
 import { channel, perform } from './channel.ts';
 import { Chat } from './chat.tsx';
 import { addToDraft } from './draft.ts';
+import { editor } from './editor.ts';
 import { workerFrom } from './worker.ts';
 
 channel.onMessage((message) => {
@@ -28,6 +30,7 @@ addEventListener('click', (event) => {
   perform({ kind: 'hud', address: link.getAttribute('href') ?? '' });
 }, { capture: true });
 
+useEditor(editor);
 const root = document.getElementById('hud');
 if (root) render(<Chat />, root);
 void workerFrom(document.querySelector<HTMLScriptElement>('script[data-worker]')?.dataset.worker).then(useWorker, () => {}); // without it, code has no colors

@@ -107,7 +107,7 @@ const (
 	typeFolder = 2
 )
 
-// serveDisk serves the folder of the workspace: GET (with ?stat and ?list), PUT and DELETE.
+// serveDisk serves the folder of the workspace: GET (with ?stat and ?list), PUT (with ?folder) and DELETE.
 func (s *Site) serveDisk(w http.ResponseWriter, r *http.Request) {
 	root, err := os.OpenRoot(s.disk)
 	if err != nil {
@@ -132,6 +132,8 @@ func (s *Site) serveDisk(w http.ResponseWriter, r *http.Request) {
 
 func onDisk(root *os.Root, name string, r *http.Request) ([]byte, error) {
 	switch query := r.URL.Query(); {
+	case r.Method == http.MethodPut && query.Has("folder"):
+		return nil, root.MkdirAll(name, 0o700)
 	case r.Method == http.MethodPut:
 		content, err := io.ReadAll(r.Body)
 		if err != nil {

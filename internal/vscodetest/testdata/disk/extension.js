@@ -24,7 +24,7 @@ exports.activate = ({ extensionUri, subscriptions }) => {
       changed.fire([{ type: vscode.FileChangeType.Deleted, uri }]);
     },
     rename: () => { throw vscode.FileSystemError.NoPermissions(); },
-    createDirectory: () => { throw vscode.FileSystemError.NoPermissions(); },
+    createDirectory: async (uri) => void (await fetch(`${addressOf(uri)}?folder`, { method: 'PUT' })),
   };
   subscriptions.push(vscode.workspace.registerFileSystemProvider('disk', provider));
 };

@@ -15,7 +15,7 @@ export function pathInHead(info: string): string | undefined {
   const named = attribute?.[1] ?? attribute?.[2] ?? attribute?.[3];
   if (named !== undefined) return isPath(named) ? named : undefined;
   const [first = '', ...rest] = info.split(/\s+/);
-  const behind = /^[\w+#-]+:(.+)$/.exec(first)?.[1];
+  const behind = /^[\w+#-]+:(?!\/\/|\\)(.+)$/.exec(first)?.[1];
   return [behind, ...rest, first].find((word) => word !== undefined && isPath(word));
 }
 

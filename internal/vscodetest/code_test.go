@@ -12,16 +12,19 @@ import (
 	"strata/internal/hudtest"
 )
 
-// reply prompts the model to reply with these lines, and waits for the end.
-func (c chat) reply(lines ...string) {
-	c.Wait(`document.querySelector("#prompt")`)
-	turns := hudtest.EvalIn[int](c.Frame, doneCount)
-	c.prompt("say " + strings.Join(append(lines, "", "It is done."), "\nsay "))
-	c.Wait(fmt.Sprintf("%s > %d && !document.querySelector(\"button[aria-label='Stop reply']\")", doneCount, turns))
+// reply prompts the model to reply with these lines and a last one, and waits for the end.
+func (c chat) reply(last string, lines ...string) {
+	c.prompt("say " + strings.Join(append(lines, "", last), "\nsay "))
+	c.Wait(fmt.Sprintf("[...document.querySelectorAll('.prose')].some((e) => e.innerText.trim() === %s)", quoted(last)))
+	c.Wait(`!document.querySelector("button[aria-label='Stop reply']")`)
 }
 
-// doneCount is an expression for the number of replies with the last line of reply.
-const doneCount = `[...document.querySelectorAll(".prose")].filter((e) => e.innerText.trim() === "It is done.").length`
+// clickCode clicks a button of the block of code with a text.
+func (c chat) clickCode(button, text string) {
+	block := fmt.Sprintf("[...document.querySelectorAll('.code')].find((e) => e.querySelector('pre').innerText.trim() === %s)?.querySelector(%q)", quoted(text), button)
+	c.Wait(block)
+	hudtest.EvalIn[bool](c.Frame, block+".click() ?? true")
+}
 
 // clickLast clicks the last element of the chat that matches.
 func (c chat) clickLast(selector string) {
@@ -49,21 +52,21 @@ func TestCodeOfAReplyGoesIntoFiles(t *testing.T) {
 	c := e.newSession()
 	e.openFile("notes.txt")
 
-	c.reply("```txt", "zero", "```")
-	c.clickLast(insertButton)
+	c.reply("First.", "```txt", "zero", "```")
+	c.clickCode(insertButton, "zero")
 	e.waitLines("zeroone", "two", "three")
 	e.undo()
 	e.waitLines("one", "two", "three")
 
-	c.clickLast(applyButton)
+	c.clickCode(applyButton, "zero")
 	e.waitTab("notes.txt (insertion at line 1)")
 	e.act("Approve Change")
 	e.waitLines("zero", "one", "two", "three")
 	e.undo()
 	e.waitLines("one", "two", "three")
 
-	c.reply("```diff", "@@ -9,9 +9,9 @@", " two", "-three", "+THREE", "```")
-	c.clickLast(applyButton)
+	c.reply("Second.", "```diff", "@@ -9,9 +9,9 @@", " two", "-three", "+THREE", "```")
+	c.clickCode(applyButton, "@@ -9,9 +9,9 @@\n two\n-three\n+THREE")
 	e.waitTab("notes.txt (diff of the reply)")
 	e.act("Approve Change")
 	e.waitLines("one", "two", "THREE")
@@ -71,8 +74,8 @@ func TestCodeOfAReplyGoesIntoFiles(t *testing.T) {
 	e.undo()
 	e.waitLines("one", "two", "three")
 
-	c.reply("The file `notes.txt`:", "", "```txt", "other", "```")
-	c.clickLast(applyButton)
+	c.reply("Third.", "The file `notes.txt`:", "", "```txt", "whole", "```")
+	c.clickCode(applyButton, "whole")
 	e.WaitText(".quick-input-titlebar", "Place of the code")
 	e.WaitText(".quick-input-list", "Insert in notes.txt")
 	e.Type(kb.Enter)
@@ -81,8 +84,8 @@ func TestCodeOfAReplyGoesIntoFiles(t *testing.T) {
 	e.waitTab("notes.txt")
 	e.waitLines("one", "two", "three")
 
-	c.reply("```txt new/other.txt", "other", "```")
-	c.clickLast(applyButton)
+	c.reply("Fourth.", "```txt new/other.txt", "other", "```")
+	c.clickCode(applyButton, "other")
 	e.waitTab("other.txt (new file)")
 	e.act("Approve Change")
 	e.waitLines("other")
@@ -90,11 +93,11 @@ func TestCodeOfAReplyGoesIntoFiles(t *testing.T) {
 		t.Errorf("the new file contains %q", content)
 	}
 
-	c.reply("```diff", "--- a/notes.txt", "+++ b/notes.txt", "@@ -1 +1 @@", "-four", "+five", "```")
-	c.clickLast(applyButton)
+	c.reply("Fifth.", "```diff", "--- a/notes.txt", "+++ b/notes.txt", "@@ -1 +1 @@", "-four", "+five", "```")
+	c.clickCode(applyButton, "--- a/notes.txt\n+++ b/notes.txt\n@@ -1 +1 @@\n-four\n+five")
 	e.WaitText(".notifications-toasts", "does not fit the text of notes.txt")
-	c.reply("```txt ../outside.txt", "other", "```")
-	c.clickLast(applyButton)
+	c.reply("Sixth.", "```txt ../outside.txt", "outside", "```")
+	c.clickCode(applyButton, "outside")
 	e.WaitText(".notifications-toasts", "../outside.txt is not in the workspace")
 	if content := read(t, file); content != "one\ntwo\nthree\n" {
 		t.Errorf("without a save, the file contains %q", content)

@@ -2,6 +2,7 @@ package vscodetest
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/chromedp/chromedp"
@@ -27,7 +28,7 @@ func (c chat) mention(query, label, detail string) {
 		document.querySelector("#prompt").focus();
 		return document.execCommand("insertText", false, %s);
 	})()`, quoted(" @"+query)))
-	choice := fmt.Sprintf("[...document.querySelectorAll('.picker-list li')].find((e) => e.innerText.trim() === %s)", quoted(label+" "+detail))
+	choice := fmt.Sprintf("[...document.querySelectorAll('.picker-list li')].find((e) => e.innerText.trim() === %s)", quoted(strings.TrimSpace(label+" "+detail)))
 	c.Wait(choice)
 	hudtest.EvalIn[bool](c.Frame, choice+`.dispatchEvent(new MouseEvent("mousedown", { bubbles: true, cancelable: true })) || true`)
 	c.Wait(`!document.querySelector(".picker-list")`)

@@ -86,7 +86,8 @@ export class CodeBlocks {
   async #uri(path: string): Promise<vscode.Uri> {
     const isAbsolute = /^([\\/]|[A-Za-z]:[\\/])/.test(path);
     const folders = vscode.workspace.workspaceFolders ?? [];
-    const all = isAbsolute ? [this.#files.uri(path)] : folders.map(({ uri }) => vscode.Uri.joinPath(uri, path.replaceAll('\\', '/')));
+    const climbs = path.split(/[\\/]/).includes('..');
+    const all = climbs ? [] : isAbsolute ? [this.#files.uri(path)] : folders.map(({ uri }) => vscode.Uri.joinPath(uri, path.replaceAll('\\', '/')));
     const inside = all.filter((uri) => uri !== undefined).filter((uri) => vscode.workspace.getWorkspaceFolder(uri) !== undefined);
     for (const uri of inside) if (await exists(uri)) return uri;
     if (inside[0]) return inside[0];

@@ -45,6 +45,7 @@ export class Proposals implements vscode.TextDocumentContentProvider, vscode.Dis
       vscode.workspace.onDidChangeTextDocument(({ document }) => this.#follow(document)),
       vscode.window.tabGroups.onDidChangeTabs(({ closed }) => closed.forEach((tab) => this.#tabClosed(tab))),
     ];
+    void vscode.window.tabGroups.close(allTabs().filter((tab) => idOf(tab) !== undefined)); // of the window before it was loaded again
   }
 
   readonly table = {
@@ -113,9 +114,11 @@ export class Proposals implements vscode.TextDocumentContentProvider, vscode.Dis
   }
 
   #tabs(id: string): vscode.Tab[] {
-    return vscode.window.tabGroups.all.flatMap(({ tabs }) => tabs).filter((tab) => idOf(tab) === id);
+    return allTabs().filter((tab) => idOf(tab) === id);
   }
 }
+
+const allTabs = (): vscode.Tab[] => vscode.window.tabGroups.all.flatMap(({ tabs }) => tabs);
 
 /** Returns the id of the proposal that a tab shows. */
 function idOf(tab: vscode.Tab | undefined): string | undefined {

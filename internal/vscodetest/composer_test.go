@@ -1,6 +1,7 @@
 package vscodetest
 
 import (
+	"fmt"
 	"testing"
 
 	"strata/internal/hudtest"
@@ -28,10 +29,10 @@ func TestPromptIsStoppedEditedAndSentAgain(t *testing.T) {
 	c.Wait(`!document.querySelector("button[aria-label='Stop reply']")`)
 
 	c.prompt("fail 400")
-	c.waitText("button", "Send again")
-	c.clickText("button", "Send again")
-	c.waitText("button", "Send again")
-	c.waitText(".transcript", "fail 400")
+	again := `[...document.querySelectorAll("button")].find((e) => e.innerText === "Send again" && !e.disabled && !e.dataset.clicked)`
+	c.Wait(again)
+	hudtest.EvalIn[bool](c.Frame, fmt.Sprintf(`((button) => { button.dataset.clicked = "1"; button.click(); return true; })(%s)`, again))
+	c.Wait(again) // another one, of the second failure
 
 	c.clickLast("button[aria-label='Edit prompt']")
 	c.waitDraft("fail 400")

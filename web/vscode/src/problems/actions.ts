@@ -1,7 +1,7 @@
 import * as vscode from 'vscode';
 import type { Chat } from '../chat/provider.js';
 import { linesOfSelection, linkTo } from '../mentions/links.js';
-import { oneLine, originOf } from '../mentions/problems.js';
+import { oneLine, originOf } from '../mentions/describe.js';
 import type { Connection } from '../server/connection.js';
 import type { Files } from '../workspace/files.js';
 

@@ -12,8 +12,8 @@ test('a problem is one line with its place, its message and its origin', () => {
 test('a list of problems is bounded, and says how many are missing', () => {
   const lines = listOf([{ uri: {} as never, name: 'a.go', problems: Array.from({ length: 250 }, () => problem('x')) }]).trimEnd().split('\n');
   assert.equal(lines.length, 201);
-  assert.equal(lines.at(-1), '(50 more problems)');
+  assert.equal(lines.at(-1), '(and 50 more)');
   const long = listOf([{ uri: {} as never, name: 'a.go', problems: Array.from({ length: 100 }, () => problem('x'.repeat(1e6))) }]);
   assert.ok(long.length < 51_000);
-  assert.match(long, /more problems/);
+  assert.match(long, /\(and \d+ more\)/);
 });

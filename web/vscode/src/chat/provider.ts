@@ -84,6 +84,9 @@ export class Chat implements vscode.WebviewViewProvider, vscode.Disposable {
           return this.#act(message.action);
       }
     });
+    view.onDidChangeVisibility(() => {
+      if (!view.visible) this.#isReady = false; // its page is gone, and begins anew when it is drawn again
+    });
     view.onDidDispose(() => {
       served.clear();
       leave();

@@ -24,7 +24,7 @@ export function listOf(files: readonly FileProblems[]): string {
     taken.push(line);
   }
   const rest = lines.length - taken.length;
-  return `${taken.join('\n')}\n${rest > 0 ? `(${rest} more problems)\n` : ''}`;
+  return `${taken.join('\n')}\n${rest > 0 ? `(and ${rest} more)\n` : ''}`;
 }
 
 /** Returns a problem as `path:line:column: severity: message (source code)`, in one line. */

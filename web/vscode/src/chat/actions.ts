@@ -13,6 +13,8 @@ type Actions = { [K in Action['kind']]: (action: Extract<Action, { kind: K }>) =
 export function performing(parts: { connection: Connection; hud: Hud; sessions: SessionCommands; files: Files }): (action: Action) => void {
   const actions: Actions = {
     hud: ({ address }) => parts.hud.open(address),
+    browser: ({ address }) => parts.hud.openInBrowser(address),
+    save: ({ name, content }) => save(name, content),
     openFile: ({ path, line }) => openFile(parts.files, path, line),
     insert: ({ text }) => insert(text),
     newSession: () => parts.sessions.create(),
@@ -34,4 +36,12 @@ async function openFile(files: Files, path: string, line?: number): Promise<void
 async function insert(text: string): Promise<void> {
   const editor = vscode.window.activeTextEditor;
   await editor?.edit((edit) => edit.replace(editor.selection, text));
+}
+
+/** Stores a file where the user chooses, by default under its name in the first folder of the workspace. */
+async function save(name: string, content: Uint8Array): Promise<void> {
+  const folder = vscode.workspace.workspaceFolders?.[0]?.uri;
+  const fileName = name.replace(/[/\\:*?"<>|\p{Cc}]/gu, '').slice(0, 100) || 'session.jsonl';
+  const chosen = await vscode.window.showSaveDialog(folder ? { defaultUri: vscode.Uri.joinPath(folder, fileName) } : {});
+  if (chosen) await vscode.workspace.fs.writeFile(chosen, content);
 }

@@ -63,7 +63,7 @@ export class Hud implements vscode.WebviewPanelSerializer, vscode.Disposable {
 
   #show(panel: vscode.WebviewPanel, address: string): void {
     const { extension } = this.#parts;
-    panel.iconPath = vscode.Uri.joinPath(extension, 'media', 'strata.svg');
+    panel.iconPath = vscode.Uri.joinPath(extension, 'media', 'hud.svg');
     this.#panel = panel;
     const page = new Page(panel.webview, this.#parts, {
       name: 'hud',

@@ -1,6 +1,7 @@
 package vscodetest
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -62,9 +63,7 @@ func TestHUDInAPanel(t *testing.T) {
 
 	hudtest.EvalIn[bool](h, `(document.querySelector("#tab-history").click(), true)`)
 	h.Wait(`location.hash.endsWith("/history")`)
-	e.waitStored(t, "strata.hud", sid+"/history")
-	e.Run(chromedp.Reload())
-	e.waitWorkbench()
+	e.reloadStored(t, "strata.hud", sid+"/history")
 	h = e.hud()
 	e.connect()
 	h.Wait(fmt.Sprintf(`location.hash === "#/session/%s/history" && document.querySelector(".inspected .panel")`, sid))
@@ -73,15 +72,27 @@ func TestHUDInAPanel(t *testing.T) {
 	}
 }
 
+// reloadStored loads the window again once its storage has an entry with all texts. The editor would ask the user while it
+// has more to store.
+func (e *editor) reloadStored(t *testing.T, texts ...string) {
+	t.Helper()
+	e.waitStored(t, texts...)
+	hudtest.Eval[bool](e.Page, `(addEventListener("beforeunload", (event) => event.stopImmediatePropagation(), { capture: true }), true)`)
+	e.Run(chromedp.Reload())
+	e.waitWorkbench()
+}
+
 // waitStored waits until the storage of the editor, which it writes every few seconds, has an entry with all texts.
 func (e *editor) waitStored(t *testing.T, texts ...string) {
 	t.Helper()
 	ticker := time.NewTicker(100 * time.Millisecond)
 	defer ticker.Stop()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute) // it is not a measurement
+	defer cancel()
 	for !hudtest.Eval[bool](e.Page, fmt.Sprintf(storedInEditor, jsonOf(texts))) {
 		select {
 		case <-ticker.C:
-		case <-t.Context().Done():
+		case <-ctx.Done():
 			t.Fatalf("the editor never stored %q", texts)
 		}
 	}

@@ -22,7 +22,8 @@ var themes = map[string]string{
 
 // theme selects a color theme, and waits until a frame has it.
 func (e *editor) theme(name string, frames ...*hudtest.Frame) {
-	e.command("Preferences: Color Theme")
+	e.Type("k", chromedp.KeyModifiers(chromedp.ModifierCtrl))
+	e.Type("t", chromedp.KeyModifiers(chromedp.ModifierCtrl))
 	e.Wait(`document.querySelector(".quick-input-widget input") === document.activeElement && document.querySelector(".quick-input-list .monaco-list-row")`)
 	e.Run(chromedp.KeyEvent(name))
 	e.WaitText(".quick-input-list .monaco-list-row.focused", name)

@@ -61,7 +61,7 @@ const FindBar = later(() => import("../find/bar.tsx").then((m) => m.FindBar));
 
 function Transcript({ view }: { view: SessionView }) {
   const { transcript } = view;
-  const begun = useMemo(() => placeOf(view.id), [view]);
+  const begun = useMemo(() => placeOf(view.id), []);
   const [expanded, setExpanded] = useState<ReadonlySet<string>>(() => new Set(begun?.expanded));
   const place = useRef(begun?.row);
   useEffect(() => keepPlace(view.id, withRow([...expanded], place.current)), [view, expanded]);
@@ -103,7 +103,7 @@ function Transcript({ view }: { view: SessionView }) {
   useEffect(() => {
     const row = begun?.row;
     if (row && marked === 0) transcript.show(row.seq).then(() => setJump(row), failed("Cannot load the message"));
-  }, [begun]);
+  }, []);
   const prompted = view.prompted.value;
   useEffect(() => {
     if (prompted > 0) leaveMessage(view);

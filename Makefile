@@ -47,9 +47,10 @@ vsix: ## build bin/strata.vsix, the extension for VS Code, from web/vscode, web/
 	cp LICENSE web/vscode/
 	cd web/vscode && npx vsce package --no-dependencies --allow-missing-repository --out ../../bin/strata.vsix
 
-screenshots: ## write the screenshots of the HUD to docs/images
-	.ci/install-tools chromium
+screenshots: ## write the screenshots of the HUD to docs/images, and those of the extension to web/vscode/media
+	.ci/install-tools chromium node npm
 	$(GO) test ./internal/hudtest -run TestScreenshots -count=1 -screenshots $(CURDIR)/docs/images
+	$(GO) test ./internal/vscodetest -run TestScreenshots -count=1 -screenshots $(CURDIR)/web/vscode/media
 
 # The packages whose tests take longest, first, and four at once: the others fill the gaps while these wait.
 LONG = ./web/client ./internal/hudtest ./internal/crash ./server

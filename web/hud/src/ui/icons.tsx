@@ -42,5 +42,11 @@ export function Icon({ name }: { name: IconName }) {
 }
 
 export function Logo() {
-  return <img class="logo" src="/assets/strata.svg" alt="" width="20" height="20" />;
+  return (
+    <svg class="logo" width="20" height="20" viewBox="0 0 32 32" aria-hidden="true">
+      <path fill="#c98d5b" d="M16 4 29 11 16 18 3 11z" />
+      <path fill="#a86c3c" d="M6.2 14.7 16 20l9.8-5.3L29 16.5 16 23.5 3 16.5z" />
+      <path fill="#7d4a24" d="M6.2 20.2 16 25.5l9.8-5.3L29 22 16 29 3 22z" />
+    </svg>
+  );
 }

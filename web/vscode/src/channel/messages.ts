@@ -53,12 +53,18 @@ export type FromView =
   | { type: 'retryNow' }
   | { type: 'answer'; question: number; result: ServerRequests['session/request_permission']['result'] }
   | { type: 'find'; id: number; kind: MentionKind; query: string }
+  /** The title of the page. */
+  | { type: 'title'; title: string }
   | { type: 'do'; action: Action };
 
 /** Something that only the editor can do for a view. */
 export type Action =
   /** Shows an address of the HUD, a fragment such as `#/session/ID`. */
   | { kind: 'hud'; address: string }
+  /** Shows an address of the HUD in a browser, which can print. */
+  | { kind: 'browser'; address: string }
+  /** Stores a file where the user chooses. */
+  | { kind: 'save'; name: string; content: Uint8Array }
   | { kind: 'openFile'; path: string; line?: number }
   | { kind: 'insert'; text: string }
   | { kind: 'apply'; block: CodeBlock }
@@ -83,5 +89,7 @@ export type ToView =
   /** The server no longer waits for the answer to a question. */
   | { type: 'withdraw'; question: number }
   | { type: 'show'; sessionId: string | null }
+  /** Shows an address of the HUD. */
+  | { type: 'go'; address: string }
   /** Adds to the draft of the prompt. */
   | { type: 'draft'; text: string; files: { name: string; uri: string }[] };

@@ -15,6 +15,8 @@ type Actions = { [K in Action['kind']]: (action: Extract<Action, { kind: K }>) =
 export function performing(parts: { connection: Connection; hud: Hud; sessions: SessionCommands; files: Files; code: CodeBlocks; approvals: Approvals }): (action: Action) => void {
   const actions: Actions = {
     hud: ({ address }) => parts.hud.open(address),
+    browser: ({ address }) => parts.hud.openInBrowser(address),
+    save: ({ name, content }) => save(name, content),
     openFile: ({ path, line }) => openFile(parts.files, path, line),
     insert: ({ text }) => parts.code.insert(text),
     apply: ({ block }) => parts.code.apply(block),
@@ -32,4 +34,12 @@ async function openFile(files: Files, path: string, line?: number): Promise<void
   if (!uri) throw new Error(vscode.l10n.t('{0} is not in the workspace', path));
   const at = new vscode.Position(Math.max(line ?? 1, 1) - 1, 0);
   await vscode.window.showTextDocument(uri, { preview: true, ...(line === undefined ? {} : { selection: new vscode.Range(at, at) }) });
+}
+
+/** Stores a file where the user chooses, by default under its name in the first folder of the workspace. */
+async function save(name: string, content: Uint8Array): Promise<void> {
+  const folder = vscode.workspace.workspaceFolders?.[0]?.uri;
+  const fileName = name.replace(/[/\\:*?"<>|\p{Cc}]/gu, '').slice(0, 100) || 'session.jsonl';
+  const chosen = await vscode.window.showSaveDialog(folder ? { defaultUri: vscode.Uri.joinPath(folder, fileName) } : {});
+  if (chosen) await vscode.workspace.fs.writeFile(chosen, content);
 }

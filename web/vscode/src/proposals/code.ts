@@ -130,9 +130,10 @@ function atCursor(text: string): Change {
   return { uri: document.uri, title, propose: (now) => (now === base ? base.slice(0, start) + added + base.slice(end) : null) };
 }
 
-/** Returns the active editor of a file. Without one, it throws. */
+/** Returns the active editor of a file, or the first visible one if a page such as the HUD is active. Without one, it throws. */
 function activeEditor(): vscode.TextEditor {
-  const editor = vscode.window.activeTextEditor;
-  if (!editor || editor.document.uri.scheme === PROPOSAL) throw new Error(vscode.l10n.t('Open a file first'));
+  const { activeTextEditor, visibleTextEditors } = vscode.window;
+  const editor = [activeTextEditor, ...visibleTextEditors].find((one) => one && one.document.uri.scheme !== PROPOSAL);
+  if (!editor) throw new Error(vscode.l10n.t('Open a file first'));
   return editor;
 }

@@ -11,8 +11,8 @@ export class Approvals implements vscode.Disposable {
   readonly #proposals: Proposals;
   readonly #files: Files;
   readonly #subscriptions: vscode.Disposable;
-  /** The ids of the diffs by question and path. */
-  readonly #shown = new Map<number, Map<string, string>>();
+  /** The ids of the diffs by question and path, also of those that are just opened. */
+  readonly #shown = new Map<number, Map<string, Promise<string>>>();
 
   /** A diff opens by itself if `isInSight` reports that the chat shows its session. */
   constructor(questions: Questions, proposals: Proposals, files: Files, isInSight: (sessionId: string) => boolean) {
@@ -46,30 +46,37 @@ export class Approvals implements vscode.Disposable {
   }
 
   async #open({ question }: Asking, change: FileChange, preserveFocus: boolean): Promise<void> {
-    const ids = this.#shown.get(question) ?? new Map<string, string>();
+    const ids = this.#shown.get(question) ?? new Map<string, Promise<string>>();
     this.#shown.set(question, ids);
     const shown = ids.get(change.path);
-    if (shown !== undefined) return this.#proposals.reveal(shown);
+    if (shown) return this.#proposals.reveal(await shown);
+    const opened = this.#show(question, change, { preserveFocus, closed: () => ids.delete(change.path) });
+    ids.set(change.path, opened);
+    opened.catch(() => ids.delete(change.path));
+    await opened;
+    if (!this.#questions.isOpen(question)) await this.#close(question); // it was settled before the diff was noted
+  }
+
+  /** Shows a diff and returns its id. */
+  async #show(question: number, change: FileChange, { preserveFocus, closed }: { preserveFocus: boolean; closed: () => void }): Promise<string> {
     const uri = this.#files.uri(change.path);
     if (!uri) throw new Error(vscode.l10n.t('{0} is not in the workspace', change.path));
     const name = vscode.workspace.asRelativePath(uri);
-    const id = await this.#proposals.show({
+    return this.#proposals.show({
       uri,
       title: change.isCut ? vscode.l10n.t('{0} (proposed, incomplete)', name) : vscode.l10n.t('{0} (proposed)', name),
       propose: (text) => textAfter(text, change),
       excerpt: excerptOf(change),
       approve: () => this.#questions.choose(question, 'allow_once'),
       reject: () => this.#questions.choose(question, 'reject_once'),
-      closed: () => ids.delete(change.path),
+      closed,
     }, { preserveFocus });
-    ids.set(change.path, id);
-    if (!this.#questions.isOpen(question)) await this.#close(question);
   }
 
   async #close(question: number): Promise<void> {
     const ids = [...(this.#shown.get(question)?.values() ?? [])];
-    if (!this.#questions.isOpen(question)) this.#shown.delete(question);
-    for (const id of ids) await this.#proposals.end(id);
+    this.#shown.delete(question);
+    for (const id of await Promise.allSettled(ids)) if (id.status === 'fulfilled') await this.#proposals.end(id.value);
   }
 }
 

@@ -47,18 +47,26 @@ func (c chat) clearDraft() {
 	c.waitDraft("")
 }
 
-// choose runs an entry of the open context menu, by the keyboard: the menu ignores the mouse at first.
+// choose runs an entry of the open context menu.
 func (e *editor) choose(t *testing.T, label string) {
 	t.Helper()
-	e.WaitText(".monaco-menu .action-label", label)
-	for range len(e.Texts(".monaco-menu .action-item")) {
-		e.Type(kb.ArrowDown)
-		if hudtest.Eval[string](e.Page, `document.querySelector(".monaco-menu .action-item.focused .action-label")?.innerText.trim() ?? ""`) == label {
+	e.pick(t, ".monaco-menu .action-item", label)
+}
+
+// pick runs an item of a list by the keyboard: lists that have just opened ignore the mouse.
+func (e *editor) pick(t *testing.T, items, label string) {
+	t.Helper()
+	e.WaitText(items, label)
+	list, _, _ := strings.Cut(items, " ")
+	e.Wait(fmt.Sprintf("document.activeElement?.closest(%q)", list))
+	for range 1 + len(e.Texts(items)) {
+		if strings.Contains(e.Text(items+".focused"), label) {
 			e.Type(kb.Enter)
 			return
 		}
+		e.Type(kb.ArrowDown)
 	}
-	t.Fatalf("the context menu has no entry %q", label)
+	t.Fatalf("the list has no item %q", label)
 }
 
 // rightClick opens the context menu of an element.
@@ -123,10 +131,7 @@ func TestProblemIsFixedAndExplained(t *testing.T) {
 		e.Type(kb.End, chromedp.KeyModifiers(chromedp.ModifierCtrl))
 		e.Wait(`document.querySelector(".editor-instance .squiggly-error")`)
 		e.Type(".", chromedp.KeyModifiers(chromedp.ModifierCtrl))
-		row := fmt.Sprintf("[...document.querySelectorAll('.action-widget .monaco-list-row')].find((e) => e.innerText.includes(%s))", quoted(tt.action))
-		e.Wait(row)
-		hudtest.Eval[bool](e.Page, "("+row+".scrollIntoView(), true)")
-		e.clickAt(row)
+		e.pick(t, ".action-widget .monaco-list-row", tt.action)
 		c.waitDraft(tt.draft)
 		c.waitChips("bad.txt#L2:2")
 		c.clearDraft()

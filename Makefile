@@ -56,9 +56,10 @@ example: ## serve the page with an editor in web/example (EXAMPLE_PORT=n)
 	@echo '`strata token show` prints the token.'
 	GO=$(GO) web/example/build ../../bin/example --servedir=../../bin/example --serve=localhost:$(EXAMPLE_PORT)
 
-screenshots: ## write the screenshots of the HUD to docs/images, and those of the example
-	.ci/install-tools chromium
+screenshots: ## write the screenshots of the HUD to docs/images, of the extension to web/vscode/media, and of the example
+	.ci/install-tools chromium node npm
 	$(GO) test ./internal/hudtest -run TestScreenshots -count=1 -screenshots $(CURDIR)/docs/images
+	$(GO) test ./internal/vscodetest -run TestScreenshots -count=1 -screenshots $(CURDIR)/web/vscode/media
 	$(GO) test ./web/example -run TestScreenshots -count=1 -screenshots $(CURDIR)/web/example
 
 # The packages whose tests take longest, first, and four at once: the others fill the gaps while these wait.

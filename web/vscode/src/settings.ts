@@ -14,6 +14,10 @@ export const settings = {
   get url(): string {
     return read('server.url', '').trim();
   },
+  /** Whether the diff of a change opens when the server asks about it. */
+  get openDiff(): boolean {
+    return read('openDiff', true);
+  },
   /** Paths of the server by the start of URIs. */
   get pathMappings(): Readonly<Record<string, unknown>> {
     return read('pathMappings', {});

@@ -11,6 +11,7 @@ export function Chat() {
     <div class="chat">
       <Banner />
       <main class="session-main" id="main" tabIndex={-1}>
+        <h1 class="hidden">{current.value?.title.value || 'Strata chat'}</h1>
         <Content />
       </main>
       <Toasts />

@@ -87,7 +87,6 @@ func TestChatInANarrowSideBar(t *testing.T) {
 		for _, problem := range hudtest.EvalIn[[]string](c.Frame, unfit) {
 			t.Errorf("at %d pixels: %s", width, problem)
 		}
-		e.dbg(fmt.Sprint(width))
 	}
 }
 
@@ -140,6 +139,5 @@ func TestAxeFindsNoViolation(t *testing.T) {
 			h.Wait(shown)
 			check(fmt.Sprintf("%s in the panel, %s", strings.Replace(address, sid, "ID", 1), name), h)
 		}
-		e.dbg(name)
 	}
 }

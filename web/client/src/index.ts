@@ -4,8 +4,8 @@ export type { AssembleOptions, Assembly, Committed, ModelReply, ModelTool, Model
 export { connect } from './client.js';
 export { ClientClosed, ConnectionLost, ConnectionRefused, LimitExceeded, RpcError, ServerUnreachable } from './errors.js';
 export type { RefusalReason } from './errors.js';
-export { exportLines, items, pages } from './pages.js';
-export type { Item, PagedMethod } from './pages.js';
+export { exportLines, importLines, items, pages } from './pages.js';
+export type { ImportOptions, Item, PagedMethod } from './pages.js';
 export type * from './protocol.js';
 export { ErrorCode } from './protocol.js';
 export { VERSION } from './version.js';

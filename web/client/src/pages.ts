@@ -1,5 +1,6 @@
 import type { CallOptions, Client } from './api.js';
-import type { Methods } from './protocol.js';
+import { asError } from './errors.js';
+import type { Methods, TransferLine } from './protocol.js';
 
 /** The names of an object's members, never for an object of any members. */
 type Names<T> = string extends keyof T ? never : keyof T;
@@ -70,4 +71,57 @@ export async function* items<M extends PagedMethod>(
  */
 export async function* exportLines(client: Pick<Client, 'call'>, sessionId: string, options: CallOptions = {}): AsyncGenerator<string, void, undefined> {
   for await (const line of items(client, '_strata/session/export', { sessionId }, options)) yield JSON.stringify(line);
+}
+
+/** The maximum number of lines in a page of an import, and of their characters. A longer line has a page of its own. */
+const PAGE_LINES = 400;
+const PAGE_CHARS = 1 << 20;
+
+export interface ImportOptions extends CallOptions {
+  /** A folder other than that of the exported session. */
+  cwd?: string;
+  /** Called after each page with the number of lines that the server has. */
+  onPage?: (lines: number) => void;
+}
+
+/**
+ * Imports the lines of an export as a new session, in pages, and returns its id. Blank lines are skipped. The session
+ * appears after the last page: if a line is not valid JSON, the server refuses one, or the signal is aborted, there is none.
+ */
+export async function importLines(
+  client: Pick<Client, 'call'>,
+  lines: Iterable<string> | AsyncIterable<string>,
+  { cwd, onPage, signal }: ImportOptions = {},
+): Promise<string> {
+  let page: TransferLine[] = [];
+  let [chars, sent, number] = [0, 0, 0];
+  let importId: string | undefined;
+  const send = async (done?: true): Promise<string | undefined> => {
+    const first = importId === undefined && cwd !== undefined ? { cwd } : {};
+    const params = { ...first, ...(importId === undefined ? {} : { importId }), lines: page, ...(done ? { done } : {}) };
+    const result = await client.call('_strata/session/import', params, signal ? { signal } : {});
+    importId = result.importId ?? importId;
+    sent += page.length;
+    [page, chars] = [[], 0];
+    onPage?.(sent);
+    return result.sessionId;
+  };
+  for await (const line of lines) {
+    number++;
+    if (line.trim() === '') continue;
+    if (page.length >= PAGE_LINES || (page.length > 0 && chars + line.length > PAGE_CHARS)) await send();
+    page.push(parsed(line, number));
+    chars += line.length;
+  }
+  const id = await send(true);
+  if (id === undefined) throw new Error('the server returned no session id');
+  return id;
+}
+
+function parsed(line: string, number: number): TransferLine {
+  try {
+    return JSON.parse(line) as TransferLine;
+  } catch (error) {
+    throw new Error(`line ${number}: ${asError(error).message}`);
+  }
 }

@@ -3,18 +3,28 @@ import { performing } from './chat/actions.js';
 import { Attaching } from './chat/attach.js';
 import { Chat, CHAT } from './chat/provider.js';
 import { Questions } from './chat/questions.js';
+import { ContextCommands } from './context/commands.js';
+import { ContextDecorations } from './context/decorations.js';
+import { ContextFiles } from './context/files.js';
+import { ContextTree } from './context/tree.js';
 import { Hud } from './hud.js';
 import type { Platform } from './platform.js';
 import { registerCommands } from './register.js';
 import { ServerCommands } from './server/commands.js';
 import { Connection } from './server/connection.js';
 import { Token } from './server/token.js';
+import { Bin } from './sessions/bin.js';
 import { SessionCommands } from './sessions/commands.js';
 import { CurrentSession } from './sessions/current.js';
 import { SessionList } from './sessions/list.js';
-import { SessionTree, type Node } from './sessions/tree.js';
+import { SessionSearch } from './sessions/search.js';
+import { targeting } from './sessions/target.js';
+import { Transfer } from './sessions/transfer.js';
+import { SessionTree } from './sessions/tree.js';
 import { CONNECTION_SETTINGS } from './settings.js';
+import { Spending } from './spending.js';
 import { StatusBar } from './status.js';
+import { Walkthrough } from './walkthrough.js';
 import { Files } from './workspace/files.js';
 
 /** Starts the extension on a platform. Everything it makes ends with the context's subscriptions. */
@@ -30,21 +40,31 @@ export function start(context: vscode.ExtensionContext, platform: Platform): voi
     ...(platform.terminals ? { terminal: platform.terminals } : {}),
   });
   const chat: Chat = new Chat(context.extensionUri, connection, questions, () => current.id, (action) => perform(action));
-  const sessions: SessionCommands = new SessionCommands({ connection, list, current, files, chat });
+  const sessions: SessionCommands = new SessionCommands({ connection, list, current, files, chat, target: (given) => target(given) });
   const hud = new Hud(connection, current);
   const perform = performing({ connection, hud, sessions, files });
   const folders = (): string[] => (vscode.workspace.workspaceFolders ?? []).flatMap(({ uri }) => files.path(uri) ?? []);
   const tree = new SessionTree(list, folders, () => current.id);
+  const target = targeting(connection, current, () => tree.selected);
+  const open = (id: string): Promise<void> => sessions.open(id);
+  const contextFiles = new ContextFiles(current, files);
+  const contextCommands = new ContextCommands({ connection, current, files, createSession: () => sessions.create(), selection: () => contextTree.selection });
+  const contextTree: ContextTree = new ContextTree(contextFiles, (uris) => contextCommands.add(uris));
+  const spending = new Spending(list);
 
   context.subscriptions.push(
-    connection, list, current, chat, tree, new StatusBar(connection, current),
+    connection, list, current, chat, tree, spending, new StatusBar(connection, current, spending),
+    contextFiles, contextTree, new ContextDecorations(contextFiles),
     ...(platform.terminals ? [platform.terminals] : []),
-    registerCommands({ ...sessions.table, ...hud.table, ...new Attaching(files, chat).table, ...new ServerCommands(connection, token).table }),
+    registerCommands({
+      ...sessions.table, ...new SessionSearch(connection, list, open).table, ...new Bin(connection, open).table, ...new Transfer(connection, target, open).table,
+      ...contextCommands.table, ...new Walkthrough().table, ...hud.table, ...new Attaching(files, chat).table, ...new ServerCommands(connection, token).table,
+    }),
     vscode.window.registerWebviewViewProvider(CHAT, chat),
-    vscode.window.createTreeView<Node>('strata.sessions', { treeDataProvider: tree, showCollapseAll: true }),
     connection.onDidReplace((client) => {
       list.follow(client);
       current.follow(client);
+      spending.follow(client);
     }),
     current.onDidChange(() => {
       chat.sessionChanged();

@@ -14,6 +14,10 @@ export const settings = {
   get url(): string {
     return read('server.url', '').trim();
   },
+  /** Whether files that the model sees are marked. */
+  get decorations(): boolean {
+    return read('decorations', true);
+  },
   /** Paths of the server by the start of URIs. */
   get pathMappings(): Readonly<Record<string, string>> {
     return read('pathMappings', {});

@@ -75,6 +75,7 @@ export class SessionCommands {
     const { info } = await this.#target(given);
     const wasOpen = this.#current.id === info.sessionId;
     await client.call('session/delete', { sessionId: info.sessionId });
+    if (wasOpen) this.#current.open(null);
     const undo = vscode.l10n.t('Undo');
     const chosen = await vscode.window.showInformationMessage(vscode.l10n.t('"{0}" deleted.', titleOf(info)), undo);
     if (chosen !== undo) return;

@@ -53,13 +53,11 @@ export function start(context: vscode.ExtensionContext, platform: Platform): voi
   const spending = new Spending(list);
 
   context.subscriptions.push(
-    connection, list, current, chat, tree, spending, new StatusBar(connection, current, spending),
-    contextFiles, contextTree, new ContextDecorations(contextFiles),
+    connection, list, current, chat, tree, new StatusBar(connection, current, spending),
     ...(platform.terminals ? [platform.terminals] : []),
-    registerCommands({
-      ...sessions.table, ...new SessionSearch(connection, list, open).table, ...new Bin(connection, open).table, ...new Transfer(connection, target, open).table,
-      ...contextCommands.table, ...new Walkthrough().table, ...hud.table, ...new Attaching(files, chat).table, ...new ServerCommands(connection, token).table,
-    }),
+    registerCommands({ ...sessions.table, ...hud.table, ...new Attaching(files, chat).table, ...new ServerCommands(connection, token).table }),
+    spending, contextFiles, contextTree, new ContextDecorations(contextFiles),
+    registerCommands({ ...contextCommands.table, ...new SessionSearch(connection, list, open).table, ...new Bin(connection, open).table, ...new Transfer(connection, target, open).table, ...new Walkthrough().table }),
     vscode.window.registerWebviewViewProvider(CHAT, chat),
     connection.onDidReplace((client) => {
       list.follow(client);

@@ -164,6 +164,54 @@ func TestContextView(t *testing.T) {
 	e.Wait("!/[◆◈]/.test(" + badge(inExplorer) + ")")
 }
 
+func TestFoldersAndDroppedFilesAreAdded(t *testing.T) {
+	e := open(t)
+	for _, name := range []string{"notes/one.txt", "notes/deep/two.txt", "other.txt"} {
+		file := filepath.Join(e.site.disk, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte("text of "+name+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	e.start(t)
+	e.tall()
+	e.connect()
+	e.command("View: Show Explorer")
+	e.menu(".explorer-folders-view .monaco-list-row[aria-label^='notes']", "Add to Strata Context") // creates a session
+	e.chat("#prompt")
+	e.Wait(fmt.Sprintf("document.querySelector(%q) && document.querySelector(%q)", row("Context", "notes/one.txt"), row("Context", "notes/deep/two.txt")))
+	c := e.rpc(t)
+	if files := c.files(c.session()); len(files) != 2 {
+		t.Errorf("the server has %v", files)
+	}
+
+	e.command("View: Show Explorer")
+	e.Click(".explorer-folders-view .monaco-list-row[aria-label^='other.txt']")
+	e.Wait(`document.querySelector(".tab.active[data-resource-name='other.txt']")`)
+	e.command("Strata: Focus on Context View")
+	e.Run(chromedp.DragAndDrop(".tab[data-resource-name='other.txt']", pane("Context")+" .pane-body"))
+	e.Wait(fmt.Sprintf("document.querySelector(%q)", row("Context", "other.txt")))
+}
+
+// menu chooses an entry of a context menu.
+func (e *editor) menu(selector, entry string) {
+	e.Wait(fmt.Sprintf("document.querySelector(%q)", selector))
+	x, y := e.center(fmt.Sprintf("document.querySelector(%q)", selector))
+	e.Run(chromedp.MouseClickXY(x, y, chromedp.ButtonRight))
+	item := fmt.Sprintf(`[...document.querySelectorAll("*")].flatMap((e) => [...(e.shadowRoot?.querySelectorAll(".action-label") ?? [])]).find((e) => e.innerText === %q)`, entry)
+	e.Wait(item)
+	x, y = e.center(item)
+	e.Run(chromedp.MouseEvent("mouseMoved", x, y), chromedp.MouseClickXY(x, y))
+}
+
+// center returns the center of an element.
+func (e *editor) center(element string) (x, y float64) {
+	at := hudtest.Eval[[]float64](e.Page, fmt.Sprintf("(() => { const { x, y, width, height } = %s.getBoundingClientRect(); return [x + width / 2, y + height / 2]; })()", element))
+	return at[0], at[1]
+}
+
 // notice clicks a button of a notification. Notifications do not pop up unless the window has the focus.
 func (e *editor) notice(text, button string) {
 	e.command("Notifications: Show Notifications")
@@ -219,10 +267,11 @@ func TestSessionsView(t *testing.T) {
 	}
 }
 
-// focusSession selects a session in the tree, which opens it, and moves the focus to the tree.
+// focusSession selects a session in the tree, which opens it and moves the focus to the chat, and moves the focus back.
 func (e *editor) focusSession(title string) {
 	e.Click(row("Sessions", title))
-	e.chat("#prompt") // the chat takes the focus
+	e.Wait(`document.activeElement?.tagName === "IFRAME"`)
+	e.chat("#prompt")
 	e.command("Strata: Focus on Sessions View")
 	e.Wait(fmt.Sprintf("document.querySelector(%q)?.contains(document.activeElement)", pane("Sessions")))
 	e.Wait(fmt.Sprintf("document.querySelector(%q)", row("Sessions", title)+".focused"))
@@ -368,11 +417,8 @@ func cost(dollars float64) string {
 
 // hover moves the pointer over an element.
 func (e *editor) hover(selector string) {
-	at := hudtest.Eval[[]float64](e.Page, fmt.Sprintf(`(() => {
-		const { x, y, width, height } = document.querySelector(%q).getBoundingClientRect();
-		return [x + width / 2, y + height / 2];
-	})()`, selector))
-	e.Run(chromedp.MouseEvent("mouseMoved", at[0]-3, at[1]), chromedp.MouseEvent("mouseMoved", at[0], at[1]))
+	x, y := e.center(fmt.Sprintf("document.querySelector(%q)", selector))
+	e.Run(chromedp.MouseEvent("mouseMoved", x-3, y), chromedp.MouseEvent("mouseMoved", x, y))
 }
 
 func TestWalkthrough(t *testing.T) {

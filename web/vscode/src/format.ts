@@ -17,3 +17,6 @@ export const baseName = (path: string): string => path.split(/[\\/]/).findLast((
 
 /** Returns the folder of a path, "" for none. */
 export const folderName = (path: string): string => path.replace(/[\\/]?[^\\/]*[\\/]?$/, '');
+
+/** Returns a text as Markdown that shows it in one line, whatever it contains. Unlike `appendText`, it can be wrapped. */
+export const escaped = (text: string): string => text.replace(/\s+/g, ' ').replace(/[\\`*_{}[\]()#+\-.!|<>~&]/g, '\\$&');

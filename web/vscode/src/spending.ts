@@ -1,5 +1,5 @@
 import * as vscode from 'vscode';
-import type { BudgetState, Client, Spent } from '@strata/client';
+import type { BudgetState, Client, Overview, Spent } from '@strata/client';
 import { Refresh } from './refresh.js';
 import type { SessionList } from './sessions/list.js';
 
@@ -46,16 +46,18 @@ export class Spending implements vscode.Disposable {
   }
 
   async #read(): Promise<void> {
-    const client = this.#client;
-    this.#today = undefined;
-    this.#budgets = [];
-    try {
-      const overview = await client?.call('_strata/usage/overview', { days: 1, timeZone: Intl.DateTimeFormat().resolvedOptions().timeZone });
-      this.#today = overview?.totals;
-      this.#budgets = overview?.budgets ?? [];
-    } catch {
-      // an older server, or the connection was lost
-    }
+    const overview = await overviewOf(this.#client);
+    this.#today = overview?.totals;
+    this.#budgets = overview?.budgets ?? [];
     this.#changed.fire();
+  }
+}
+
+/** Returns the calls of today; undefined if the server is an older one, or the connection was lost. */
+async function overviewOf(client: Client | undefined): Promise<Overview | undefined> {
+  try {
+    return await client?.call('_strata/usage/overview', { days: 1, timeZone: Intl.DateTimeFormat().resolvedOptions().timeZone });
+  } catch {
+    return undefined;
   }
 }

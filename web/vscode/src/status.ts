@@ -1,6 +1,6 @@
 import * as vscode from 'vscode';
 import type { Budget, BudgetState, Totals } from '@strata/client';
-import { dollars, percent } from './format.js';
+import { dollars, escaped, percent } from './format.js';
 import type { Connection } from './server/connection.js';
 import type { CurrentSession } from './sessions/current.js';
 import type { Spending } from './spending.js';
@@ -48,20 +48,19 @@ export class StatusBar implements vscode.Disposable {
     this.#item.backgroundColor = warns ? new vscode.ThemeColor('statusBarItem.warningBackground') : undefined;
   }
 
-  /** Texts of the server are appended as text: a tooltip is Markdown. */
   #tooltip(budget: Budget | undefined, totals: Totals | undefined, warnings: readonly BudgetState[]): vscode.MarkdownString {
     const tooltip = new vscode.MarkdownString();
-    const line = (text: string): void => void tooltip.appendText(text).appendMarkdown('\n\n');
+    const line = (text: string): void => void tooltip.appendMarkdown(`${escaped(text)}\n\n`);
     if (budget) line(vscode.l10n.t('Next request: {0} of {1} tokens ({2} %)', budget.used.toLocaleString(), budget.maxInputTokens.toLocaleString(), budget.percentUsed));
     if (budget?.warning) line(budget.warning);
     if (totals) {
       const { input, output, cacheRead, cacheWrite } = totals.usage;
       const sent = input + cacheRead + cacheWrite;
-      line(vscode.l10n.t('Session: {0} in {1} calls', dollars(totals.cost), totals.calls.toLocaleString()));
+      line(vscode.l10n.t('Session: {0}, calls: {1}', dollars(totals.cost), totals.calls.toLocaleString()));
       line(vscode.l10n.t('{0} tokens in, {1} out, {2} of the input from the cache', sent.toLocaleString(), output.toLocaleString(), percent(sent > 0 ? cacheRead / sent : 0)));
     }
     const { today } = this.#spending;
-    if (today) line(today.unpriced > 0 ? vscode.l10n.t('Today: {0}, and {1} calls of unknown price', dollars(today.cost), today.unpriced) : vscode.l10n.t('Today: {0}', dollars(today.cost)));
+    if (today) line(today.unpriced > 0 ? vscode.l10n.t('Today: {0}, calls of unknown price: {1}', dollars(today.cost), today.unpriced) : vscode.l10n.t('Today: {0}', dollars(today.cost)));
     for (const { name, state, spent, limit, per } of warnings) {
       const words = per === 'day' ? vscode.l10n.t('{0} of {1} a day', dollars(spent), dollars(limit)) : vscode.l10n.t('{0} of {1} a month', dollars(spent), dollars(limit));
       line(state === 'over' ? vscode.l10n.t('Budget {0} exceeded: {1}', name, words) : vscode.l10n.t('Budget {0} nearly used: {1}', name, words));

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { baseName, dollars, folderName, percent, tokens } from '../src/format.js';
+import { baseName, dollars, escaped, folderName, percent, tokens } from '../src/format.js';
 import { Refresh } from '../src/refresh.js';
 import { bytesOf, fileNameOf, linesIn } from '../src/sessions/lines.js';
 import { snippetOf } from '../src/sessions/snippet.js';
@@ -41,6 +41,10 @@ test('figures are short', () => {
   assert.deepEqual([0, 0.599, 1].map(percent), ['0 %', '59 %', '100 %']);
   assert.deepEqual(['a.go', 'src/a.go', 'C:\\x\\a.go', '/'].map(baseName), ['a.go', 'a.go', 'a.go', '/']);
   assert.deepEqual(['a.go', 'src/a.go', '/x/y/a.go'].map(folderName), ['', 'src', '/x/y']);
+});
+
+test('texts of the server are no Markdown', () => {
+  assert.equal(escaped('a *b*\n[c](command:x) <img> &lt; $(x)'), 'a \\*b\\* \\[c\\]\\(command:x\\) \\<img\\> \\&lt; $\\(x\\)');
 });
 
 test('work that is asked for while it runs runs once more, and never twice at once', async () => {

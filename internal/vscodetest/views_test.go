@@ -1,6 +1,7 @@
 package vscodetest
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -12,6 +13,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
+	"strata/filecontext"
 	"strata/internal/hudtest"
 	"strata/internal/testclient"
 )
@@ -121,7 +123,7 @@ func TestContextView(t *testing.T) {
 	e.Wait(`document.querySelector(".tab.active[data-resource-name='small.txt']")`)
 	e.command("Strata: Add to Strata Context")
 	e.Wait(badge(inExplorer) + ` === "◆"`)
-	e.command("Strata: Focus on Context View")
+	e.focus("Context")
 	e.Wait(fmt.Sprintf("document.querySelector(%q)", row("Context", "small.txt")))
 	ask[any](c, "_strata/files/add", map[string]any{"sessionId": sid, "path": "large.txt"}) // another client
 	e.Wait(fmt.Sprintf("document.querySelector(%q)", row("Context", "large.txt")))
@@ -147,7 +149,7 @@ func TestContextView(t *testing.T) {
 
 	e.Click(row("Context", "small.txt"))
 	e.Wait(fmt.Sprintf("document.querySelector(%q)", row("Context", "small.txt")+".focused"))
-	e.command("Strata: Focus on Context View")
+	e.focus("Context")
 	e.Type(kb.Delete)
 	e.Wait(fmt.Sprintf("!document.querySelector(%q)", row("Context", "small.txt")))
 	if files := c.files(sid); len(files) != 1 {
@@ -190,9 +192,46 @@ func TestFoldersAndDroppedFilesAreAdded(t *testing.T) {
 	e.command("View: Show Explorer")
 	e.Click(".explorer-folders-view .monaco-list-row[aria-label^='other.txt']")
 	e.Wait(`document.querySelector(".tab.active[data-resource-name='other.txt']")`)
-	e.command("Strata: Focus on Context View")
+	e.focus("Context")
 	e.Run(chromedp.DragAndDrop(".tab[data-resource-name='other.txt']", pane("Context")+" .pane-body"))
 	e.Wait(fmt.Sprintf("document.querySelector(%q)", row("Context", "other.txt")))
+}
+
+// As many files as a session can have.
+func TestManyFilesInTheContext(t *testing.T) {
+	e := open(t)
+	const many = filecontext.MaxFiles
+	for i := range many {
+		if err := os.WriteFile(filepath.Join(e.site.disk, fmt.Sprintf("file%04d.txt", i)), fmt.Appendf(nil, "text %d\n", i), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	e.start(t)
+	e.tall()
+	e.newSession()
+	c := e.rpc(t)
+	sid := c.session()
+	var added []*testclient.Request
+	for i := range many {
+		added = append(added, c.Go("_strata/files/add", map[string]any{"sessionId": sid, "path": fmt.Sprintf("file%04d.txt", i)}))
+	}
+	for _, request := range added {
+		if err := request.Wait(nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	files, sum := c.files(sid), 0
+	for _, f := range files {
+		sum += f.Tokens
+	}
+	if len(files) != many {
+		t.Fatalf("the server has %d files", len(files))
+	}
+	e.WaitText(pane("Context")+" .pane-header", grouped(sum)+" tokens")
+	e.focus("Context")
+	e.Type(kb.End)
+	last := slices.MinFunc(files, func(a, b contextFile) int { return cmp.Or(a.Tokens-b.Tokens, strings.Compare(b.Path, a.Path)) })
+	e.Wait(fmt.Sprintf("document.querySelector(%q)", row("Context", last.Path)+".focused"))
 }
 
 // menu chooses an entry of a context menu.
@@ -272,9 +311,14 @@ func (e *editor) focusSession(title string) {
 	e.Click(row("Sessions", title))
 	e.Wait(`document.activeElement?.tagName === "IFRAME"`)
 	e.chat("#prompt")
-	e.command("Strata: Focus on Sessions View")
-	e.Wait(fmt.Sprintf("document.querySelector(%q)?.contains(document.activeElement)", pane("Sessions")))
+	e.focus("Sessions")
 	e.Wait(fmt.Sprintf("document.querySelector(%q)", row("Sessions", title)+".focused"))
+}
+
+// focus moves the focus to a view.
+func (e *editor) focus(title string) {
+	e.command("Strata: Focus on " + title + " View")
+	e.Wait(fmt.Sprintf("document.querySelector(%q)?.contains(document.activeElement)", pane(title)))
 }
 
 func TestMoreSessionsAreLoaded(t *testing.T) {
@@ -288,7 +332,8 @@ func TestMoreSessionsAreLoaded(t *testing.T) {
 	e.start(t)
 	e.tall()
 	e.connect()
-	e.command("Strata: Focus on Sessions View")
+	e.Wait(fmt.Sprintf("document.querySelector(%q)", row("Sessions", "Untitled session")))
+	e.focus("Sessions")
 	e.Type(kb.End)
 	e.Click(row("Sessions", "Load More Sessions"))
 	e.WaitText(row("Sessions", "The oldest"), "The oldest")
@@ -402,6 +447,10 @@ func TestStatusBarFigures(t *testing.T) {
 	usage := info.Totals.Usage
 	e.WaitText(".monaco-hover", fmt.Sprintf("%s tokens in, %s out", grouped(usage.Input+usage.CacheRead+usage.CacheWrite), grouped(usage.Output)))
 	e.WaitText(".monaco-hover", "Today: ")
+
+	e.server.Stop()
+	e.Wait(`document.querySelector(".statusbar .codicon-debug-disconnect")`)
+	e.Wait(`document.querySelector(".statusbar [aria-label='Strata, Strata']")`) // no figures without a connection
 }
 
 // cost writes US dollars as the extension does.

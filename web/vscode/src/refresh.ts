@@ -1,13 +1,13 @@
 /**
- * Runs a piece of work again whenever it is asked for: at most one run at a time, and one more after it however often it was
- * asked for meanwhile. Figures that events outdate are fetched like this: never twice at once, and never older ones last.
+ * Repeats work on request: one run at a time, and one more after it if there were requests meanwhile. Figures that events
+ * outdate are fetched in this way: never concurrently, so that older ones cannot arrive last.
  */
 export class Refresh {
   readonly #work: () => Promise<void>;
   #running = false;
   #again = false;
 
-  /** `work` must not reject. */
+  /** `work` is run for each request. It must not reject. */
   constructor(work: () => Promise<void>) {
     this.#work = work;
   }

@@ -24,7 +24,7 @@ export class Spending implements vscode.Disposable {
     ];
   }
 
-  /** The calls of today, in the time zone of this machine; undefined if the server does not tell. */
+  /** The calls of today, in the time zone of this machine; undefined if the server does not report them. */
   get today(): Spent | undefined {
     return this.#today;
   }

@@ -30,7 +30,7 @@ export class CurrentSession implements vscode.Disposable {
   constructor(state: vscode.Memento) {
     this.#state = state;
     this.#id = state.get<string>(REMEMBERED) ?? null;
-    this.#tell();
+    this.#setCondition();
   }
 
   get client(): Client | undefined {
@@ -53,7 +53,7 @@ export class CurrentSession implements vscode.Disposable {
     if (this.#id === id) return;
     this.#id = id;
     void this.#state.update(REMEMBERED, id ?? undefined);
-    this.#tell();
+    this.#setCondition();
     this.#watch();
     this.#changed.fire();
   }
@@ -71,8 +71,8 @@ export class CurrentSession implements vscode.Disposable {
     this.#figures.dispose();
   }
 
-  /** Tells the conditions of menus and views whether there is a session. */
-  #tell(): void {
+  /** Sets the condition `strata.hasSession` of menus and views. */
+  #setCondition(): void {
     void vscode.commands.executeCommand('setContext', 'strata.hasSession', this.#id !== null);
   }
 

@@ -1,7 +1,7 @@
 /** Number of lines that are encoded together. */
 const BATCH = 200;
 
-/** Returns lines as bytes of a text file. They are never one string, whose length is limited. */
+/** Returns lines as bytes of a text file, and calls `added` with each. They are never one string, whose length is limited. */
 export async function bytesOf(lines: AsyncIterable<string>, added: (line: string) => void): Promise<Uint8Array> {
   const encoder = new TextEncoder();
   const chunks: Uint8Array[] = [];
@@ -25,7 +25,7 @@ export async function bytesOf(lines: AsyncIterable<string>, added: (line: string
   return all;
 }
 
-/** Returns the lines of a text file, without their line breaks. `read` is told the bytes read so far. */
+/** Returns the lines of a text file, without their line breaks. Calls `read` with the number of bytes read so far. */
 export function* linesIn(bytes: Uint8Array, read: (bytes: number) => void): Generator<string, void, undefined> {
   const decoder = new TextDecoder('utf-8', { fatal: true });
   for (let from = 0; from < bytes.length; ) {

@@ -211,14 +211,8 @@ func TestManyFilesInTheContext(t *testing.T) {
 	e.newSession()
 	c := e.rpc(t)
 	sid := c.session()
-	var added []*testclient.Request
 	for i := range many {
-		added = append(added, c.Go("_strata/files/add", map[string]any{"sessionId": sid, "path": fmt.Sprintf("file%04d.txt", i)}))
-	}
-	for _, request := range added {
-		if err := request.Wait(nil); err != nil {
-			t.Fatal(err)
-		}
+		ask[any](c, "_strata/files/add", map[string]any{"sessionId": sid, "path": fmt.Sprintf("file%04d.txt", i)})
 	}
 	files, sum := c.files(sid), 0
 	for _, f := range files {
@@ -239,10 +233,11 @@ func (e *editor) menu(selector, entry string) {
 	e.Wait(fmt.Sprintf("document.querySelector(%q)", selector))
 	x, y := e.center(fmt.Sprintf("document.querySelector(%q)", selector))
 	e.Run(chromedp.MouseClickXY(x, y, chromedp.ButtonRight))
-	item := fmt.Sprintf(`[...document.querySelectorAll("*")].flatMap((e) => [...(e.shadowRoot?.querySelectorAll(".action-label") ?? [])]).find((e) => e.innerText === %q)`, entry)
-	e.Wait(item)
-	x, y = e.center(item)
-	e.Run(chromedp.MouseEvent("mouseMoved", x, y), chromedp.MouseClickXY(x, y))
+	e.WaitText(".monaco-menu .action-label", entry)
+	for !hudtest.Eval[bool](e.Page, fmt.Sprintf(`document.querySelector(".monaco-menu .action-item.focused .action-label")?.textContent === %q`, entry)) {
+		e.Type(kb.ArrowDown)
+	}
+	e.Type(kb.Enter)
 }
 
 // center returns the center of an element.
@@ -332,8 +327,9 @@ func TestMoreSessionsAreLoaded(t *testing.T) {
 	e.start(t)
 	e.tall()
 	e.connect()
-	e.Wait(fmt.Sprintf("document.querySelector(%q)", row("Sessions", "Untitled session")))
 	e.focus("Sessions")
+	e.Wait(fmt.Sprintf("document.querySelector(%q)", row("Sessions", "Untitled session")))
+	e.focus("Sessions") // there was no list before
 	e.Type(kb.End)
 	e.Click(row("Sessions", "Load More Sessions"))
 	e.WaitText(row("Sessions", "The oldest"), "The oldest")

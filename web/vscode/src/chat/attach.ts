@@ -1,4 +1,5 @@
 import * as vscode from 'vscode';
+import { chosenFiles, type Given } from '../workspace/chosen.js';
 import type { Files } from '../workspace/files.js';
 import type { Chat } from './provider.js';
 
@@ -13,14 +14,13 @@ export class Attaching {
   }
 
   readonly table = {
-    add: (uri?: vscode.Uri, uris?: vscode.Uri[]) => this.#add(uris ?? (uri ? [uri] : [])),
+    add: (given: Given, ...more: (Given | Given[])[]) => this.#add(chosenFiles(given, more)),
     addSelection: () => this.#addSelection(),
   };
 
   /** Attaches files and folders to the draft of the prompt. */
   async #add(uris: vscode.Uri[]): Promise<void> {
-    const chosen = uris.length > 0 ? uris : vscode.window.activeTextEditor ? [vscode.window.activeTextEditor.document.uri] : [];
-    await this.#chat.draft('', chosen.map((uri) => this.#mention(uri)));
+    await this.#chat.draft('', uris.map((uri) => this.#mention(uri)));
   }
 
   /** Attaches the selected lines to the draft of the prompt. */

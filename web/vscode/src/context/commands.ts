@@ -3,6 +3,7 @@ import { RpcError, type Client } from '@strata/client';
 import { baseName } from '../format.js';
 import type { Connection } from '../server/connection.js';
 import type { CurrentSession } from '../sessions/current.js';
+import { chosenFiles, type Given } from '../workspace/chosen.js';
 import type { Files } from '../workspace/files.js';
 import { filesBelow } from './folder.js';
 import { optionsOf } from './rows.js';
@@ -13,9 +14,6 @@ const MANY = 20;
 
 /** Maximum number of files of one command. */
 const MAX_ADDED = 500;
-
-/** What a menu gives to a command: a file, or a changed file of the source control view. */
-type Target = vscode.Uri | { resourceUri?: vscode.Uri };
 
 /** The commands that add files to the context of the current session, and those of its tree. */
 export class ContextCommands {
@@ -34,7 +32,7 @@ export class ContextCommands {
   }
 
   readonly table = {
-    addToContext: (target?: Target, ...more: (Target | Target[])[]) => this.#addTargets(target, more),
+    addToContext: (given: Given, ...more: (Given | Given[])[]) => this.add(chosenFiles(given, more)),
     removeFromContext: (node?: ContextNode, nodes?: ContextNode[]) => this.#remove(this.#chosen(node, nodes)),
     pinFile: (node?: ContextNode, nodes?: ContextNode[]) => this.#pin(this.#chosen(node, nodes), true),
     unpinFile: (node?: ContextNode, nodes?: ContextNode[]) => this.#pin(this.#chosen(node, nodes), false),
@@ -53,15 +51,6 @@ export class ContextCommands {
     if (added.length === 0) return;
     const text = added.length === 1 ? vscode.l10n.t('{0} added to the context.', baseName(added[0]!)) : vscode.l10n.t('{0} files added to the context.', added.length);
     vscode.window.setStatusBarMessage(text, SHOWN_MS);
-  }
-
-  async #addTargets(target: Target | undefined, more: (Target | Target[])[]): Promise<void> {
-    const all = more.find(Array.isArray) ?? [...(target ? [target] : []), ...more.flat()];
-    const uris = all.flatMap((one) => (one instanceof vscode.Uri ? one : (one?.resourceUri ?? [])));
-    const active = vscode.window.activeTextEditor?.document.uri;
-    const chosen = uris.length > 0 ? uris : active ? [active] : [];
-    if (chosen.length === 0) throw new Error(vscode.l10n.t('open or select a file first'));
-    await this.add(chosen);
   }
 
   /** Returns the paths of files on the server, with the files of folders. */

@@ -1,7 +1,7 @@
 import * as vscode from 'vscode';
-import { chosenFiles, type Given } from '../workspace/chosen.js';
 import type { Files } from '../workspace/files.js';
 import type { Chat } from './provider.js';
+import { chosenFiles, type Given } from '../workspace/chosen.js';
 
 /** The commands that attach what the editor shows to the draft of the prompt. */
 export class Attaching {

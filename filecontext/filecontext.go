@@ -39,6 +39,7 @@ type Entry struct {
 	Range       Range  // the requested lines, possibly beyond the end of the file; zero: all
 	Wanted      Range  // the requested lines while fewer are shown to make a request fit; zero: all
 	Once        bool   // removed after the next reply
+	Pinned      bool   // never evicted
 	LineNumbers bool
 	Unsaved     bool   // Text is the client's unsaved text, and the file on disk has not changed since it came
 	Allowed     bool   // the user allowed it although it looks like a secret
@@ -76,6 +77,7 @@ type AddOptions struct {
 	Reason      string
 	Range       Range
 	Once        bool
+	Pinned      bool
 	LineNumbers bool
 	Unsaved     bool // the content is the client's unsaved text
 	Saved       bool // the content is the client's text and that of the disk: it replaces unsaved text
@@ -96,7 +98,7 @@ func (f *FileContext) Put(content Content, opt AddOptions) (Entry, error) {
 // Try returns the entry that Put would add, without a change to the set, so that the entry can be stored first.
 func (f *FileContext) Try(content Content, opt AddOptions) (Entry, error) {
 	old, known := f.find(content.Path, content.foldsCase)
-	e := Entry{Content: content, State: opt.State, Reason: opt.Reason, Range: opt.Range, Once: opt.Once,
+	e := Entry{Content: content, State: opt.State, Reason: opt.Reason, Range: opt.Range, Once: opt.Once, Pinned: opt.Pinned,
 		LineNumbers: opt.LineNumbers, Unsaved: opt.Unsaved, Allowed: opt.Allowed || old.Allowed, Sent: old.Sent, Since: f.latest + 1}
 	if known {
 		e.Path = old.Path

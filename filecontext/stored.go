@@ -22,6 +22,7 @@ type storedState struct {
 	Range       Range  `json:"range,omitzero"`
 	Wanted      Range  `json:"wanted,omitzero"`
 	Once        bool   `json:"once,omitempty"`
+	Pinned      bool   `json:"pinned,omitempty"`
 	LineNumbers bool   `json:"lineNumbers,omitempty"`
 	Unsaved     bool   `json:"unsaved,omitempty"`
 	Disk        string `json:"disk,omitempty"` // version on disk when the unsaved text came
@@ -43,7 +44,7 @@ const maxSince = 1 << 53
 // Stored returns the stored form of the file.
 func (e Entry) Stored() StoredFile {
 	state, err := json.Marshal(storedState{
-		State: e.State, Reason: e.Reason, Range: e.Range, Wanted: e.Wanted, Once: e.Once, LineNumbers: e.LineNumbers, Unsaved: e.Unsaved, Disk: e.disk, Allowed: e.Allowed,
+		State: e.State, Reason: e.Reason, Range: e.Range, Wanted: e.Wanted, Once: e.Once, Pinned: e.Pinned, LineNumbers: e.LineNumbers, Unsaved: e.Unsaved, Disk: e.disk, Allowed: e.Allowed,
 		Problem: e.Problem, Sent: e.Sent, Shown: e.Shown, Hash: e.Hash, Size: e.Size, Lines: e.Lines, FoldsCase: e.foldsCase, Since: e.Since, Held: e.Held,
 	})
 	if err != nil {
@@ -127,7 +128,7 @@ func restoreEntry(file StoredFile) (Entry, error) {
 	}
 	content.foldsCase = s.FoldsCase
 	return Entry{
-		Content: content, State: s.State, Reason: s.Reason, Range: s.Range, Wanted: s.Wanted, Once: s.Once, LineNumbers: s.LineNumbers,
+		Content: content, State: s.State, Reason: s.Reason, Range: s.Range, Wanted: s.Wanted, Once: s.Once, Pinned: s.Pinned, LineNumbers: s.LineNumbers,
 		Unsaved: s.Unsaved, Allowed: s.Allowed, Problem: s.Problem, Sent: s.Sent, Shown: s.Shown, Since: s.Since, Held: s.Held,
 	}, nil
 }

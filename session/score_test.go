@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"strata/session/fit"
+	"strata/session/workspace"
 )
 
 // touch changes the content of a file.
@@ -23,6 +24,27 @@ func (m *managed) leftFiles() []string {
 	m.t.Helper()
 	_, b := m.build()
 	return slices.DeleteFunc(keysOf(b.Omitted), func(key string) bool { return !strings.HasPrefix(key, "file:") })
+}
+
+func TestPinnedFilesAreNotEvicted(t *testing.T) {
+	m := manage(t, 4000)
+	for _, name := range []string{"a.go", "b.go", "c.go"} {
+		m.write(name, linesOf(name, 60))
+		m.attach(workspace.FileRequest{Path: name, Pinned: name == "a.go"}) // the oldest, which would be evicted first
+	}
+	m.ask("start")
+	m.request()
+	m.answer("yes")
+	unsaved := linesOf("a.go", 61)
+	m.attach(workspace.FileRequest{Path: "a.go", Content: &unsaved}) // by a prompt, which does not unpin it
+	again := m.restarted()
+	for name, m := range map[string]*managed{"running": m, "restarted": again} {
+		m.document("notes", wordsOf(1700), true) // two of the files must be evicted
+		m.ask("and now?")
+		if diff := cmp.Diff([]string{"file:b.go", "file:c.go"}, m.leftFiles()); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
 }
 
 func TestFilesNotTouchedLatelyGoFirst(t *testing.T) {

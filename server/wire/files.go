@@ -18,6 +18,7 @@ type AddFileParams struct {
 	State       string               `json:"state"`   // full (default), summary
 	Range       *workspace.FileRange `json:"range"`
 	Once        bool                 `json:"once"`
+	Pinned      bool                 `json:"pinned"`
 	LineNumbers bool                 `json:"lineNumbers"`
 	Allow       bool                 `json:"allow"` // even if it looks like a secret
 }
@@ -32,7 +33,7 @@ func (p *AddFileParams) validate() error {
 // Request returns the request to the session.
 func (p *AddFileParams) Request() workspace.FileRequest {
 	return workspace.FileRequest{
-		Path: p.Path, Content: p.Content, Summary: p.State == "summary", Range: p.Range, Once: p.Once, LineNumbers: p.LineNumbers, Allow: p.Allow,
+		Path: p.Path, Content: p.Content, Summary: p.State == "summary", Range: p.Range, Once: p.Once, Pinned: p.Pinned, LineNumbers: p.LineNumbers, Allow: p.Allow,
 	}
 }
 

@@ -219,7 +219,7 @@ func (s *State) fileItems(ctx context.Context, c *collected) ([]fit.Item, error)
 				Key: fit.FilePrefix + e.Path, Kind: stability.File, Hash: shows.Hash, Tokens: shows.Tokens,
 				Rev: shows.Rev, Version: shows.Version, Partial: state == filecontext.Partial,
 			},
-			Priority: fit.FilePriority(e), Since: int64(e.Since), File: e,
+			Priority: fit.FilePriority(e), Pinned: e.Pinned, Since: int64(e.Since), File: e,
 		})
 	}
 	return items, nil

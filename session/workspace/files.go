@@ -46,6 +46,7 @@ type FileRequest struct {
 	Summary     bool       // only its outline is wanted
 	Range       *FileRange // only these lines
 	Once        bool       // it leaves after the next reply
+	Pinned      bool       // it is never evicted
 	LineNumbers bool
 	Allow       bool // it may look like a secret
 }
@@ -59,6 +60,7 @@ type FileInfo struct {
 	Hash        string     `json:"hash"` // SHA-256 of the whole content
 	Range       *FileRange `json:"range,omitempty"`
 	Once        bool       `json:"once,omitempty"`
+	Pinned      bool       `json:"pinned,omitempty"` // never evicted
 	LineNumbers bool       `json:"lineNumbers,omitempty"`
 	Unsaved     bool       `json:"unsaved,omitempty"` // the client's text, not the disk's
 	Read        bool       `json:"read,omitempty"`    // a tool read it, and it is not in the context
@@ -121,7 +123,7 @@ func fileInfo(e filecontext.Entry, tokens int) FileInfo {
 	state, reason := e.Availability()
 	f := FileInfo{
 		Path: e.Path, State: string(state), Reason: reason, Tokens: tokens, Hash: e.Hash,
-		Once: e.Once, LineNumbers: e.LineNumbers, Unsaved: e.Unsaved,
+		Once: e.Once, Pinned: e.Pinned, LineNumbers: e.LineNumbers, Unsaved: e.Unsaved,
 	}
 	if lines := e.Visible(); !lines.IsWhole() {
 		f.Range = &lines

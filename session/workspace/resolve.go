@@ -27,7 +27,7 @@ func Read(ctx context.Context, roots *filecontext.Roots, files []filecontext.Ent
 		return Attachment{}, err
 	}
 	a := Attachment{options: filecontext.AddOptions{
-		Reason: "asked for", Range: ref.Lines, Once: req.Once, LineNumbers: req.LineNumbers,
+		Reason: "asked for", Range: ref.Lines, Once: req.Once, Pinned: req.Pinned, LineNumbers: req.LineNumbers,
 	}}
 	if req.Range != nil {
 		a.options.Range = *req.Range
@@ -267,7 +267,7 @@ func (w *Workspace) adapt(file *Attachment) bool {
 	if !in {
 		return true
 	}
-	file.options.LineNumbers = old.LineNumbers
+	file.options.LineNumbers, file.options.Pinned = old.LineNumbers, old.Pinned
 	if old.State == filecontext.SummaryOnly || file.options.Unsaved || file.options.Saved && old.Unsaved {
 		return true
 	}

@@ -517,6 +517,8 @@ export interface FileInfo {
   range?: FileRange;
   /** Removed after the next reply. */
   once?: boolean;
+  /** Never evicted. */
+  pinned?: boolean;
   lineNumbers?: boolean;
   /** The text is the client's unsaved text. */
   unsaved?: boolean;
@@ -1669,6 +1671,8 @@ export interface Methods {
       range?: FileRange;
       /** Remove after the next reply. */
       once?: boolean;
+      /** Never evict the file; a request that does not fit otherwise truncates it. Adding the file without `pinned` unpins it. */
+      pinned?: boolean;
       lineNumbers?: boolean;
       /** Add the file even if it looks like a secret. */
       allow?: boolean;

@@ -3,6 +3,10 @@ import { performing } from './chat/actions.js';
 import { Attaching } from './chat/attach.js';
 import { Chat, CHAT } from './chat/provider.js';
 import { Questions } from './chat/questions.js';
+import { ContextCommands } from './context/commands.js';
+import { ContextDecorations } from './context/decorations.js';
+import { ContextFiles } from './context/files.js';
+import { ContextTree } from './context/tree.js';
 import { Hud, HUD } from './hud.js';
 import { Mentions } from './mentions/source.js';
 import type { Platform } from './platform.js';
@@ -16,12 +20,18 @@ import { Connection } from './server/connection.js';
 import { Keys } from './server/keys.js';
 import { Remedies } from './server/remedies.js';
 import { Tokens } from './server/token.js';
+import { Bin } from './sessions/bin.js';
 import { SessionCommands } from './sessions/commands.js';
 import { CurrentSession } from './sessions/current.js';
 import { SessionList } from './sessions/list.js';
-import { SessionTree, type Node } from './sessions/tree.js';
+import { SessionSearch } from './sessions/search.js';
+import { targeting } from './sessions/target.js';
+import { Transfer } from './sessions/transfer.js';
+import { SessionTree } from './sessions/tree.js';
 import { CONNECTION_SETTINGS } from './settings.js';
+import { Spending } from './spending.js';
 import { StatusBar } from './status.js';
+import { Walkthrough } from './walkthrough.js';
 import type { PageParts } from './webview/page.js';
 import { Files } from './workspace/files.js';
 import { warnOfMappings } from './workspace/mappings.js';
@@ -39,40 +49,63 @@ export function start(context: vscode.ExtensionContext, platform: Platform): voi
     workspace: files.held.handlers,
     ...(platform.terminals ? { terminal: platform.terminals } : {}),
   });
-  const remedies = new Remedies(connection, context.extensionUri);
-  const keys = new Keys(context.secrets, connection);
+
   const page: PageParts = { extension: context.extensionUri, connection, questions, mentions: new Mentions(files), act: (action) => perform(action) };
   const chat: Chat = new Chat(page, () => current.id);
-  const sessions: SessionCommands = new SessionCommands({ connection, list, current, files, chat });
   const hud = new Hud(page, current);
+  const sessions: SessionCommands = new SessionCommands({ connection, list, current, files, chat, target: (given) => target(given) });
+  const tree = new SessionTree(list, () => (vscode.workspace.workspaceFolders ?? []).flatMap(({ uri }) => files.path(uri) ?? []), () => current.id);
+  const target = targeting(connection, current, () => tree.selected);
+  const open = (id: string): Promise<void> => sessions.open(id);
+
+  const contextFiles = new ContextFiles(current, files);
+  const contextCommands = new ContextCommands({ connection, current, files, createSession: () => sessions.create(), selection: () => contextTree.selection });
+  const contextTree: ContextTree = new ContextTree(contextFiles, (uris) => contextCommands.add(uris));
   const proposals = new Proposals();
   const approvals = new Approvals(questions, proposals, files, (id) => chat.isVisible && current.id === id);
   const problems = new ProblemActions(connection, files, chat);
   const perform = performing({ connection, hud, sessions, files, code: new CodeBlocks(proposals, files), approvals });
-  const folders = (): string[] => (vscode.workspace.workspaceFolders ?? []).flatMap(({ uri }) => files.path(uri) ?? []);
-  const tree = new SessionTree(list, folders, () => current.id);
+
+  const remedies = new Remedies(connection, context.extensionUri);
+  const keys = new Keys(context.secrets, connection);
+  const spending = new Spending(list);
 
   context.subscriptions.push(
-    connection, remedies, keys, list, current, chat, hud, proposals, approvals, tree, new StatusBar(connection, current),
+    connection, remedies, keys, files.held, list, current, chat, hud, tree, spending, contextFiles, contextTree, proposals, approvals,
+    new ContextDecorations(contextFiles),
+    new StatusBar(connection, current, spending),
     ...(platform.terminals ? [platform.terminals] : []),
-    registerCommands({ ...sessions.table, ...hud.table, ...new Attaching(files, chat).table, ...proposals.table, ...problems.table, ...new ServerCommands(connection, tokens).table, ...remedies.table, ...keys.table }),
-    vscode.languages.registerCodeActionsProvider('*', problems, { providedCodeActionKinds: [vscode.CodeActionKind.QuickFix] }),
+    registerCommands({
+      ...new ServerCommands(connection, tokens).table,
+      ...remedies.table,
+      ...keys.table,
+      ...sessions.table,
+      ...new SessionSearch(connection, list, open).table,
+      ...new Bin(connection, open).table,
+      ...new Transfer(connection, target, open).table,
+      ...contextCommands.table,
+      ...new Attaching(files, chat).table,
+      ...proposals.table,
+      ...problems.table,
+      ...hud.table,
+      ...new Walkthrough().table,
+    }),
     vscode.window.registerWebviewViewProvider(CHAT, chat),
     vscode.window.registerWebviewPanelSerializer(HUD, hud),
-    vscode.window.createTreeView<Node>('strata.sessions', { treeDataProvider: tree, showCollapseAll: true }),
+    vscode.languages.registerCodeActionsProvider('*', problems, { providedCodeActionKinds: [vscode.CodeActionKind.QuickFix] }),
     connection.onDidChange(() => {
       if (connection.state.kind !== 'open') platform.terminals?.dispose();
     }),
     connection.onDidReplace((client) => {
       list.follow(client);
       current.follow(client);
+      spending.follow(client);
     }),
     current.onDidReceive((event) => keys.received(event)),
     current.onDidChange(() => {
       chat.sessionChanged();
       tree.refresh();
     }),
-    files.held,
     vscode.workspace.onDidChangeWorkspaceFolders(() => tree.refresh()),
     vscode.workspace.onDidChangeConfiguration((event) => {
       if (CONNECTION_SETTINGS.some((name) => event.affectsConfiguration(name))) void connection.reconnect();

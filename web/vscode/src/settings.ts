@@ -18,6 +18,10 @@ export const settings = {
   get openDiff(): boolean {
     return read('openDiff', true);
   },
+  /** Whether files that the model sees are marked. */
+  get decorations(): boolean {
+    return read('decorations', true);
+  },
   /** Paths of the server by the start of URIs. */
   get pathMappings(): Readonly<Record<string, unknown>> {
     return read('pathMappings', {});

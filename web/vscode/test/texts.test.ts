@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
 
@@ -23,4 +23,22 @@ test('the commands of package.json are those of the sources', () => {
   const tables = sources.flatMap((text) => [...text.matchAll(/^  readonly table = \{\n(.*?)\n  \};/gms)].map((match) => match[1]!));
   const registered = tables.flatMap((table) => [...table.matchAll(/^    (\w+):/gm)].map((match) => `strata.${match[1]}`));
   assert.deepEqual(contributes.commands.map(({ command }) => command).sort(), registered.sort());
+});
+
+test('the settings of package.json are those that the sources read', () => {
+  const { contributes } = JSON.parse(read('package.json')) as { contributes: { configuration: { properties: Record<string, { order?: number }> } } };
+  const known = Object.entries(contributes.configuration.properties);
+  const used = sources.flatMap((text) => [...text.matchAll(/\bread\('([\w.]+)', /g)].map((match) => `strata.${match[1]}`));
+  assert.deepEqual(known.map(([name]) => name).sort(), [...new Set(used)].sort());
+  const orders = known.map(([, { order }]) => order);
+  assert.deepEqual(orders, [...new Set(orders)].sort((a, b) => a! - b!), 'each setting has an order of its own');
+});
+
+test('menus, keys and the walkthrough name commands and files that exist', () => {
+  const text = read('package.json');
+  const { contributes } = JSON.parse(text) as { contributes: { commands: { command: string }[] } };
+  const commands = new Set(contributes.commands.map(({ command }) => command));
+  const named = [...(text + read('package.nls.json')).matchAll(/(?:"command": "|onCommand:|\(command:)(strata\.\w+)/g)].map((match) => match[1]!);
+  assert.deepEqual(named.filter((name) => !commands.has(name)), []);
+  for (const [, name] of text.matchAll(/"(media\/[\w/.]+)"/g)) assert.ok(existsSync(name!), name);
 });

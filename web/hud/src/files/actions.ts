@@ -21,7 +21,7 @@ const isSecret = (error: unknown): boolean =>
 
 /** removeFile removes a file, and offers an undo that adds it again with the same options. */
 export async function removeFile(view: SessionView, file: FileInfo): Promise<void> {
-  const { path, range, once, lineNumbers } = file;
+  const { path, range, once, pinned, lineNumbers } = file;
   try {
     await view.call("_strata/files/remove", { path });
   } catch (error) {
@@ -29,7 +29,7 @@ export async function removeFile(view: SessionView, file: FileInfo): Promise<voi
   }
   const before = {
     path, ...(isOutline(file) ? { state: "summary" as const } : {}),
-    ...(range ? { range } : {}), ...(once ? { once } : {}), ...(lineNumbers ? { lineNumbers } : {}),
+    ...(range ? { range } : {}), ...(once ? { once } : {}), ...(pinned ? { pinned } : {}), ...(lineNumbers ? { lineNumbers } : {}),
   };
   undoable(`${path} removed.`, () => view.call("_strata/files/add", before));
 }

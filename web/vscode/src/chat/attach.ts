@@ -2,6 +2,7 @@ import * as vscode from 'vscode';
 import { linesOfSelection, linkTo, type Lines, type Link } from '../mentions/links.js';
 import type { Files } from '../workspace/files.js';
 import type { Chat } from './provider.js';
+import { chosenFiles, type Given } from '../workspace/chosen.js';
 
 /** The commands that attach what the editor shows to the draft of the prompt. */
 export class Attaching {
@@ -14,14 +15,13 @@ export class Attaching {
   }
 
   readonly table = {
-    add: (uri?: vscode.Uri, uris?: vscode.Uri[]) => this.#add(uris ?? (uri ? [uri] : [])),
+    add: (given: Given, ...more: (Given | Given[])[]) => this.#add(chosenFiles(given, more)),
     addSelection: () => this.#addSelection(),
   };
 
   /** Attaches files and folders to the draft of the prompt. */
   async #add(uris: vscode.Uri[]): Promise<void> {
-    const chosen = uris.length > 0 ? uris : vscode.window.activeTextEditor ? [vscode.window.activeTextEditor.document.uri] : [];
-    await this.#chat.draft('', chosen.map((uri) => this.#mention(uri)));
+    await this.#chat.draft('', uris.map((uri) => this.#mention(uri)));
   }
 
   /** Attaches the selected lines to the draft of the prompt. */

@@ -3,7 +3,8 @@ import type { Chat } from '../chat/provider.js';
 import type { Connection } from '../server/connection.js';
 import type { Files } from '../workspace/files.js';
 import type { CurrentSession } from './current.js';
-import { titleOf, type Listed, type SessionList } from './list.js';
+import { titleOf, type SessionList } from './list.js';
+import type { Given, Target } from './target.js';
 
 /** The commands of the session tree, and those that create and open sessions. */
 export class SessionCommands {
@@ -12,22 +13,24 @@ export class SessionCommands {
   readonly #current: CurrentSession;
   readonly #files: Files;
   readonly #chat: Chat;
+  readonly #target: Target;
 
-  constructor(parts: { connection: Connection; list: SessionList; current: CurrentSession; files: Files; chat: Chat }) {
+  constructor(parts: { connection: Connection; list: SessionList; current: CurrentSession; files: Files; chat: Chat; target: Target }) {
     this.#connection = parts.connection;
     this.#list = parts.list;
     this.#current = parts.current;
     this.#files = parts.files;
     this.#chat = parts.chat;
+    this.#target = parts.target;
   }
 
   readonly table = {
     newSession: () => this.create(),
     openSession: (id: string) => this.open(id),
-    renameSession: (listed: Listed) => this.#rename(listed),
-    forkSession: (listed: Listed) => this.#fork(listed),
-    deleteSession: (listed: Listed) => this.#delete(listed),
-    searchSessions: () => this.#search(),
+    renameSession: (given: Given) => this.#rename(given),
+    forkSession: (given: Given) => this.#fork(given),
+    deleteSession: (given: Given) => this.#delete(given),
+    loadMoreSessions: () => this.#list.loadMore(),
   };
 
   /** Creates a session in a folder of the workspace, and opens it. */
@@ -54,27 +57,29 @@ export class SessionCommands {
     return (await vscode.window.showQuickPick(folders, { title: vscode.l10n.t('Folder of the new session') }))?.path;
   }
 
-  async #rename({ info }: Listed): Promise<void> {
+  async #rename(given: Given): Promise<void> {
+    const { info } = await this.#target(given);
     const title = await vscode.window.showInputBox({ title: vscode.l10n.t('Rename Session'), value: info.title ?? '' });
     if (title !== undefined) await this.#connection.required().call('_strata/session/rename', { sessionId: info.sessionId, title });
   }
 
-  async #fork({ info }: Listed): Promise<void> {
+  async #fork(given: Given): Promise<void> {
+    const { info } = await this.#target(given);
     const { sessionId } = await this.#connection.required().call('_strata/session/fork', { sessionId: info.sessionId });
     await this.open(sessionId);
   }
 
-  async #delete({ info }: Listed): Promise<void> {
+  /** Deletes a session and offers an undo. Later the session is in the list of deleted ones. */
+  async #delete(given: Given): Promise<void> {
     const client = this.#connection.required();
+    const { info } = await this.#target(given);
+    const wasOpen = this.#current.id === info.sessionId;
     await client.call('session/delete', { sessionId: info.sessionId });
+    if (wasOpen) this.#current.open(null);
     const undo = vscode.l10n.t('Undo');
     const chosen = await vscode.window.showInformationMessage(vscode.l10n.t('"{0}" deleted.', titleOf(info)), undo);
-    if (chosen === undo) await client.call('_strata/session/undelete', { sessionId: info.sessionId });
-  }
-
-  async #search(): Promise<void> {
-    const items = this.#list.sessions.map(({ info }) => ({ label: titleOf(info), description: info.cwd, id: info.sessionId }));
-    const chosen = await vscode.window.showQuickPick(items, { title: vscode.l10n.t('Search Sessions'), matchOnDescription: true });
-    if (chosen) await this.open(chosen.id);
+    if (chosen !== undo) return;
+    await client.call('_strata/session/undelete', { sessionId: info.sessionId });
+    if (wasOpen) this.#current.open(info.sessionId);
   }
 }

@@ -1,8 +1,9 @@
 import * as vscode from 'vscode';
 import type { Budget, Client, SessionEvent, Totals } from '@strata/client';
+import { Refresh } from '../refresh.js';
 
 /** The events after which the figures of a session may differ. */
-const FIGURES = new Set(['turn_finished', 'context_changed', 'compaction', 'files_changed', 'config_changed', 'resynced']);
+const FIGURES = new Set(['turn_started', 'turn_finished', 'context_changed', 'compaction', 'files_changed', 'tiers_changed', 'config_changed', 'resynced']);
 
 /**
  * The session of the chat. The window watches it also while the chat is hidden: its requests for files, terminals and
@@ -11,8 +12,10 @@ const FIGURES = new Set(['turn_finished', 'context_changed', 'compaction', 'file
 export class CurrentSession implements vscode.Disposable {
   readonly #state: vscode.Memento;
   readonly #changed = new vscode.EventEmitter<void>();
+  readonly #context = new vscode.EventEmitter<void>();
   readonly #figures = new vscode.EventEmitter<void>();
   readonly #received = new vscode.EventEmitter<SessionEvent>();
+  readonly #refresh = new Refresh(() => this.#read());
   #client: Client | undefined;
   #id: string | null;
   #abort = new AbortController();
@@ -21,6 +24,8 @@ export class CurrentSession implements vscode.Disposable {
 
   /** There is another session, or none. */
   readonly onDidChange = this.#changed.event;
+  /** The next request may be another one. */
+  readonly onDidChangeContext = this.#context.event;
   readonly onDidChangeFigures = this.#figures.event;
   /** An event of the session. */
   readonly onDidReceive = this.#received.event;
@@ -28,6 +33,11 @@ export class CurrentSession implements vscode.Disposable {
   constructor(state: vscode.Memento) {
     this.#state = state;
     this.#id = state.get<string>(REMEMBERED) ?? null;
+    this.#setCondition();
+  }
+
+  get client(): Client | undefined {
+    return this.#client;
   }
 
   get id(): string | null {
@@ -46,6 +56,7 @@ export class CurrentSession implements vscode.Disposable {
     if (this.#id === id) return;
     this.#id = id;
     void this.#state.update(REMEMBERED, id ?? undefined);
+    this.#setCondition();
     this.#watch();
     this.#changed.fire();
   }
@@ -59,8 +70,14 @@ export class CurrentSession implements vscode.Disposable {
   dispose(): void {
     this.#abort.abort();
     this.#changed.dispose();
+    this.#context.dispose();
     this.#figures.dispose();
     this.#received.dispose();
+  }
+
+  /** Sets the condition `strata.hasSession` of menus and views. */
+  #setCondition(): void {
+    void vscode.commands.executeCommand('setContext', 'strata.hasSession', this.#id !== null);
   }
 
   #watch(): void {
@@ -75,19 +92,26 @@ export class CurrentSession implements vscode.Disposable {
     try {
       for await (const event of client.session(id).watch({ signal })) {
         this.#received.fire(event);
-        if (changesFigures(event)) void this.#read(client, id, signal);
+        if (!changesFigures(event)) continue;
+        this.#refresh.request();
+        this.#context.fire();
       }
     } catch {
       if (!signal.aborted && this.#id === id) this.open(null); // it was deleted
     }
   }
 
-  async #read(client: Client, sessionId: string, signal: AbortSignal): Promise<void> {
+  async #read(): Promise<void> {
+    const client = this.#client;
+    const sessionId = this.#id;
+    const { signal } = this.#abort;
+    if (!client || sessionId === null) return;
     try {
       const [budget, { totals }] = await Promise.all([
         client.call('_strata/context/budget', { sessionId }, { signal }),
         client.call('_strata/session/info', { sessionId }, { signal }),
       ]);
+      if (signal.aborted) return;
       this.#budget = budget;
       this.#totals = totals;
       this.#figures.fire();

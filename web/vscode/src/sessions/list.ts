@@ -1,5 +1,5 @@
 import * as vscode from 'vscode';
-import type { Activity, Client, ServerEvent, SessionInfo } from '@strata/client';
+import { pages, type Activity, type BudgetState, type Client, type ServerEvent, type SessionInfo } from '@strata/client';
 
 /** An entry of the list of sessions. */
 export interface Listed {
@@ -9,23 +9,35 @@ export interface Listed {
   activity?: Activity | undefined;
 }
 
-/** Maximum number of pages that are loaded. */
-const MAX_PAGES = 20;
+/** Number of pages that are loaded first; `loadMore` loads further ones. */
+const FIRST_PAGES = 4;
 
 /** The sessions of the server, kept up to date by its events. */
 export class SessionList implements vscode.Disposable {
   readonly #changed = new vscode.EventEmitter<void>();
   readonly #ended = new vscode.EventEmitter<string>();
+  readonly #budget = new vscode.EventEmitter<BudgetState & { text: string }>();
   #sessions = new Map<string, Listed>();
+  #client: Client | undefined;
+  /** The cursor of the next page; undefined after the last. */
+  #next: string | undefined;
+  #pages = FIRST_PAGES;
   #abort = new AbortController();
 
   readonly onDidChange = this.#changed.event;
   /** A turn of a session has ended. */
   readonly onDidEndTurn = this.#ended.event;
+  /** A budget has reached a threshold. `text` is the warning. */
+  readonly onDidReachBudget = this.#budget.event;
 
   /** The sessions, the one that was used last first. */
   get sessions(): Listed[] {
     return [...this.#sessions.values()].sort((a, b) => (a.info.updatedAt < b.info.updatedAt ? 1 : -1));
+  }
+
+  /** Whether the server has more sessions than the list. */
+  get hasMore(): boolean {
+    return this.#next !== undefined;
   }
 
   get(id: string): Listed | undefined {
@@ -36,15 +48,30 @@ export class SessionList implements vscode.Disposable {
   follow(client: Client | undefined): void {
     this.#abort.abort();
     this.#abort = new AbortController();
+    this.#client = client;
     this.#sessions = new Map();
+    this.#next = undefined;
     this.#changed.fire();
     if (client) void this.#follow(client, this.#abort.signal);
+  }
+
+  /** Loads the next page. */
+  async loadMore(): Promise<void> {
+    const cursor = this.#next;
+    if (!this.#client || cursor === undefined) return;
+    const page = await this.#client.call('session/list', { cursor }, { signal: this.#abort.signal });
+    if (this.#next !== cursor) return; // the list was loaded again meanwhile
+    for (const info of page.sessions) this.#sessions.set(info.sessionId, listed(info));
+    this.#next = page.nextCursor;
+    this.#pages++;
+    this.#changed.fire();
   }
 
   dispose(): void {
     this.#abort.abort();
     this.#changed.dispose();
     this.#ended.dispose();
+    this.#budget.dispose();
   }
 
   async #follow(client: Client, signal: AbortSignal): Promise<void> {
@@ -73,24 +100,27 @@ export class SessionList implements vscode.Disposable {
         }
         return;
       }
+      case 'budget':
+        return this.#budget.fire({ ...event.budget, text: event.text });
       case 'reset':
       case 'resubscribed':
         return void this.#load(client, signal);
     }
   }
 
-  /** Replaces the list by that of the server. */
+  /** Replaces the list by that of the server, as far as it was loaded. */
   async #load(client: Client, signal: AbortSignal): Promise<void> {
     try {
       const found = new Map<string, Listed>();
-      let cursor: string | undefined;
-      for (let page = 0; page < MAX_PAGES; page++) {
-        const response = await client.call('session/list', cursor === undefined ? {} : { cursor }, { signal });
-        for (const info of response.sessions) found.set(info.sessionId, listed(info));
-        cursor = response.nextCursor;
-        if (cursor === undefined) break;
+      let left = this.#pages;
+      let next: string | undefined;
+      for await (const page of pages(client, 'session/list', {}, { signal })) {
+        for (const info of page.sessions) found.set(info.sessionId, listed(info));
+        next = page.nextCursor;
+        if (--left <= 0) break;
       }
       this.#sessions = found;
+      this.#next = next;
       this.#changed.fire();
     } catch {
       // the connection was lost: the list is loaded again when it is back

@@ -1,4 +1,5 @@
 import * as vscode from 'vscode';
+import { baseName } from '../format.js';
 import { titleOf, type Listed, type SessionList } from './list.js';
 
 /** A folder whose sessions are shown below it; the sessions of the workspace have none. */
@@ -6,7 +7,12 @@ export interface OtherFolder {
   folder: string;
 }
 
-export type Node = Listed | OtherFolder;
+/** Loads more sessions. */
+export interface More {
+  more: true;
+}
+
+export type Node = Listed | OtherFolder | More;
 
 /** The tree of sessions: those of the workspace's folders, then the other folders. */
 export class SessionTree implements vscode.TreeDataProvider<Node>, vscode.Disposable {
@@ -14,6 +20,7 @@ export class SessionTree implements vscode.TreeDataProvider<Node>, vscode.Dispos
   readonly #folders: () => readonly string[];
   readonly #current: () => string | null;
   readonly #changed = new vscode.EventEmitter<void>();
+  readonly #view: vscode.TreeView<Node>;
   readonly #subscription: vscode.Disposable;
 
   readonly onDidChangeTreeData = this.#changed.event;
@@ -23,7 +30,13 @@ export class SessionTree implements vscode.TreeDataProvider<Node>, vscode.Dispos
     this.#list = list;
     this.#folders = folders;
     this.#current = current;
+    this.#view = vscode.window.createTreeView<Node>('strata.sessions', { treeDataProvider: this, showCollapseAll: true });
     this.#subscription = list.onDidChange(() => this.refresh());
+  }
+
+  /** The selected session. */
+  get selected(): Listed | undefined {
+    return this.#view.selection.find((node): node is Listed => 'info' in node);
   }
 
   refresh(): void {
@@ -35,15 +48,17 @@ export class SessionTree implements vscode.TreeDataProvider<Node>, vscode.Dispos
     if (node) return 'folder' in node ? sessions.filter((s) => folderOf(s) === node.folder) : [];
     const own = new Set(this.#folders());
     const others = new Set(sessions.map(folderOf).filter((folder) => !own.has(folder)));
-    return [...sessions.filter((s) => own.has(folderOf(s))), ...[...others].map((folder) => ({ folder }))];
+    return [...sessions.filter((s) => own.has(folderOf(s))), ...[...others].map((folder) => ({ folder })), ...(this.#list.hasMore ? [{ more: true as const }] : [])];
   }
 
   getTreeItem(node: Node): vscode.TreeItem {
+    if ('more' in node) return moreItem();
     return 'folder' in node ? folderItem(node) : sessionItem(node, node.info.sessionId === this.#current());
   }
 
   dispose(): void {
     this.#subscription.dispose();
+    this.#view.dispose();
     this.#changed.dispose();
   }
 }
@@ -52,11 +67,19 @@ export class SessionTree implements vscode.TreeDataProvider<Node>, vscode.Dispos
 export const folderOf = ({ info }: Listed): string => info._meta?.strata?.folder ?? info.cwd;
 
 function folderItem({ folder }: OtherFolder): vscode.TreeItem {
-  const item = new vscode.TreeItem(folder.split(/[\\/]/).at(-1) || folder, vscode.TreeItemCollapsibleState.Collapsed);
+  const item = new vscode.TreeItem(baseName(folder), vscode.TreeItemCollapsibleState.Collapsed);
   item.id = `folder ${folder}`;
   item.description = folder;
   item.iconPath = vscode.ThemeIcon.Folder;
   item.contextValue = 'folder';
+  return item;
+}
+
+function moreItem(): vscode.TreeItem {
+  const item = new vscode.TreeItem(vscode.l10n.t('Load More Sessions'));
+  item.id = 'more';
+  item.iconPath = new vscode.ThemeIcon('ellipsis');
+  item.command = { command: 'strata.loadMoreSessions', title: vscode.l10n.t('Load More Sessions') };
   return item;
 }
 

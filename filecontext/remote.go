@@ -88,6 +88,19 @@ func (s *remote) mayRead(ref Ref, limit int64) error {
 	return nil
 }
 
+// ReadListed is Read for a file that usually does not exist: one that the newest known list of a source lacks is missing without
+// a request.
+func (r *Roots) ReadListed(ctx context.Context, ref Ref) (Content, error) {
+	if r.remote != nil {
+		if known := r.remote.source.Known(); known != nil && !known.Cut {
+			if _, listed := known.Find(ref.name); !listed {
+				return Content{}, refuse(ref.Path, ReasonMissing, "")
+			}
+		}
+	}
+	return r.Read(ctx, ref)
+}
+
 // readEachBytes is about the maximum size of the files that ReadEach requests at once.
 const readEachBytes = 2 << 20
 

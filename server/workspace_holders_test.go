@@ -3,6 +3,7 @@ package server
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -255,5 +256,30 @@ func TestOutlinesOfAClientsFiles(t *testing.T) {
 	}
 	if got := find(other, "Renamed"); !strings.Contains(got, "main.go") || !strings.Contains(got, "not connected") {
 		t.Errorf("while the client is away: %q", got)
+	}
+}
+
+// The rules of a workspace are read only if the list has them, and as soon as it does.
+func TestRulesOfAClientsWorkspace(t *testing.T) {
+	t.Parallel()
+	ts := startActing(t)
+	h := ts.holding(map[string]string{"a.txt": "alpha\n"})
+	sid := h.open(t)
+	h.does(t, sid, `list_files {}`)
+	h.mu.Lock()
+	h.asked = nil
+	h.mu.Unlock()
+	h.does(t, sid, `list_files {}`)
+	h.mu.Lock()
+	if len(h.asked) > 0 {
+		t.Errorf("asked for %q", h.asked)
+	}
+	h.mu.Unlock()
+	h.set(heldFolder+"/AGENTS.md", "Say please.\n")
+	h.does(t, sid, `list_files {}`)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !slices.Contains(h.asked, "AGENTS.md") {
+		t.Errorf("the rules were not read: %q", h.asked)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"time"
 
 	"strata/session/clients"
@@ -57,6 +58,9 @@ type listedFile struct {
 	Version  string `json:"version"`
 }
 
+// maxPage is the maximum size of a page of a list, in bytes of JSON. It is that of a whole list.
+const maxPage = 8 << 20
+
 // WorkspacePage returns the page in a result of _strata/workspace/list.
 func WorkspacePage(result json.RawMessage) (clients.ListPage, error) {
 	var in struct {
@@ -67,6 +71,9 @@ func WorkspacePage(result json.RawMessage) (clients.ListPage, error) {
 		Version    string        `json:"version"`
 		Unchanged  bool          `json:"unchanged"`
 		Incomplete bool          `json:"incomplete"`
+	}
+	if len(result) > maxPage {
+		return clients.ListPage{}, fmt.Errorf("%d bytes exceeds the limit of %d for a page", len(result), maxPage)
 	}
 	if json.Unmarshal(result, &in) != nil || in.Files == nil && !in.Unchanged {
 		return clients.ListPage{}, errors.New("result must have a list of files")

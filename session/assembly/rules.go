@@ -32,7 +32,7 @@ func rulesIn(ctx context.Context, roots *filecontext.Roots, folder string) (d hi
 			return d, err
 		}
 		var content filecontext.Content
-		if content, err = roots.Read(ctx, ref); err == nil {
+		if content, err = roots.ReadListed(ctx, ref); err == nil {
 			d.Text = content.Text
 			if folder != "" {
 				d.Path = content.Path

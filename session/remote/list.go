@@ -1,10 +1,12 @@
 package remote
 
 import (
+	"cmp"
 	"context"
 	"io/fs"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"strata/filecontext/source"
@@ -19,6 +21,8 @@ const (
 	pageFiles  = 1_000
 	maxPath    = 4096
 	maxVersion = 256 // bytes; a longer version is none
+
+	listTime = 30 * time.Second // of all pages
 )
 
 // list is a list of files with the client that has sent it.
@@ -53,6 +57,8 @@ func (f *Files) Known() *source.List { return f.known.Load() }
 // listAgain returns the present list. last is the newest known one, nil for none.
 func (f *Files) listAgain(ctx context.Context, last *list) (*list, error) {
 	return ask(ctx, f, ".", func(c clients.Client) (*list, error) {
+		ctx, cancel := context.WithTimeoutCause(ctx, listTime, clients.ErrLate)
+		defer cancel()
 		since := ""
 		if last != nil && last.of == c {
 			since = last.version
@@ -73,7 +79,7 @@ func (f *Files) listAgain(ctx context.Context, last *list) (*list, error) {
 				b.version = page.Version
 			}
 			if err != nil {
-				return nil, err
+				return nil, cmp.Or(context.Cause(ctx), err)
 			}
 			b.add(&page)
 			if page.Next == "" || b.full {

@@ -1,12 +1,15 @@
 package remote
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"strata/filecontext"
 	"strata/filecontext/source"
@@ -185,4 +188,23 @@ func TestRequestsWhileClientsComeAndGo(t *testing.T) {
 		})
 	}
 	group.Wait()
+}
+
+// A client that needs long for each page does not keep a list from ending.
+func TestAListOfASlowClientEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		begun := time.Now()
+		n := 0
+		f := with(&client{list: func(clients.List) (clients.ListPage, error) {
+			time.Sleep(9 * time.Second)
+			if n++; time.Since(begun) > listTime {
+				return clients.ListPage{}, context.DeadlineExceeded
+			}
+			return clients.ListPage{Next: fmt.Sprint(n)}, nil
+		}})
+		_, err := f.List(t.Context())
+		if filecontext.ReasonOf(err) != filecontext.ReasonAway || !strings.Contains(err.Error(), "in time") || n != 4 {
+			t.Errorf("%v after %d pages", err, n)
+		}
+	})
 }

@@ -49,7 +49,7 @@ type Options struct {
 	TotalBytes   int64         // maximum total size of the files with outlines, default 64 MiB
 	OutlineBytes int           // maximum size of the outlines of a folder in memory, default 64 MiB
 	AllBytes     int           // maximum size of the outlines of all folders in memory, about; default 256 MiB
-	Folders      int           // maximum number of folders, default 100
+	Folders      int           // maximum number of folders, and of indexes of clients' files, default 100
 	Parallel     int           // maximum number of files read or parsed concurrently, default the number of processors
 	RefreshWait  time.Duration // maximum wait of Refresh, default 1 s
 	Throttle     time.Duration // minimum interval before a progress report during a sweep, default 250 ms
@@ -159,7 +159,7 @@ func (r *Registry) acquire(key string, roots *filecontext.Roots, opt Options, pr
 	switch {
 	case h.Index != nil:
 		h.watch(h.progress)
-	case len(r.open) >= r.opt.Folders:
+	case r.count(roots.IsRemote()) >= r.opt.Folders:
 		return nil, ErrFolders
 	default:
 		h.Index = start(roots, opt, r.room, h.progress)
@@ -167,6 +167,16 @@ func (r *Registry) acquire(key string, roots *filecontext.Roots, opt Options, pr
 	}
 	h.users++
 	return h, nil
+}
+
+// count returns the number of open indexes of folders, or of files of clients: neither takes the room of the other.
+func (r *Registry) count(remote bool) (n int) {
+	for _, i := range r.open {
+		if i.roots.IsRemote() == remote {
+			n++
+		}
+	}
+	return n
 }
 
 // Release ends the use. The last Release of an index ends its goroutines and waits for them; stored outlines remain.

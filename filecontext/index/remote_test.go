@@ -140,3 +140,20 @@ func TestSizesThatAClientSays(t *testing.T) {
 	i := h.indexed(t, Options{TotalBytes: 1100})
 	equal(t, "files", states(i), "a.go outlined\nb.go outlined\nc.go name_only no_room\n")
 }
+
+// Indexes of clients' files do not take the room of folders on disk, nor the other way round.
+func TestRoomForClientsAndFolders(t *testing.T) {
+	r := registry(t, Options{Folders: 1})
+	acquire(t, r, workspace(t, map[string]string{"a.go": ""}))
+	for n := range 2 {
+		roots, err := filecontext.NewRemoteRoots("/project", &held{}, filecontext.Limits{})
+		must(t, err)
+		h, err := r.AcquireRemote(roots, nil)
+		if n == 0 {
+			must(t, err)
+			t.Cleanup(h.Release)
+		} else if !errors.Is(err, ErrFolders) {
+			t.Errorf("a second index: %v", err)
+		}
+	}
+}

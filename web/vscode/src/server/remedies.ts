@@ -71,10 +71,10 @@ export class Remedies implements vscode.Disposable {
     this.#subscription.dispose();
   }
 
-  /** Notifies of a sudden problem once. */
+  /** Notifies of a sudden problem once, and again if the user has tried again. */
   #changed(): void {
-    const { state, problem } = this.#connection;
-    if (state.kind === 'connecting' || problem === this.#told) return;
+    const { problem } = this.#connection;
+    if (problem === this.#told) return;
     this.#told = problem;
     if (this.#explanation?.isSudden) void this.#show();
   }

@@ -56,7 +56,8 @@ const orders = {
   /** Waits until the connection is in a state, and returns what the editor shows. */
   async until(state: string) {
     await holds(editor.contextChanged, () => editor.context['strata.connection'] === state);
-    return { text: editor.status.text, tooltip: editor.status.tooltip };
+    const { text, tooltip } = editor.status;
+    return { text, tooltip: typeof tooltip === 'string' ? tooltip : tooltip.value };
   },
   /** Waits until the editor shows a message or question with a text. */
   asked: (text: string) => holds(editor.asked, () => editor.messages.some((message) => message.includes(text))),

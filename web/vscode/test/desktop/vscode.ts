@@ -97,10 +97,11 @@ class Document {
   }
 
   replace(range: Range, text: string): void {
-    this.#text = this.#text.slice(0, this.offsetAt(range.start)) + text + this.#text.slice(this.offsetAt(range.end));
+    const [start, end] = [this.offsetAt(range.start), this.offsetAt(range.end)];
+    this.#text = this.#text.slice(0, start) + text + this.#text.slice(end);
     this.isDirty = true;
     this.version++;
-    documents.changed.fire({ document: this });
+    documents.changed.fire({ document: this, contentChanges: [{ range, rangeOffset: start, rangeLength: end - start, text }] });
   }
 
   save(): Promise<boolean> {
@@ -110,7 +111,7 @@ class Document {
   }
 }
 
-const documents = { opened: new EventEmitter<Document>(), changed: new EventEmitter<{ document: Document }>() };
+const documents = { opened: new EventEmitter<Document>(), changed: new EventEmitter<{ document: Document; contentChanges: unknown[] }>() };
 
 export class WorkspaceEdit {
   readonly steps: (() => Promise<unknown>)[] = [];
@@ -141,6 +142,21 @@ export class ThemeColor {
   constructor(readonly id: string) {}
 }
 
+export class MarkdownString {
+  constructor(public value = '') {}
+
+  appendMarkdown(text: string): this {
+    this.value += text;
+    return this;
+  }
+
+  readonly appendText = (text: string): this => this.appendMarkdown(text);
+}
+
+export class FileDecoration {
+  constructor(readonly badge?: string, readonly tooltip?: string, readonly color?: ThemeColor) {}
+}
+
 /** An answer of the user: the label of an entry or button, or the text for an input; null leaves the question. */
 type Answer = string | null;
 
@@ -158,7 +174,7 @@ export const editor = {
   asked: new EventEmitter<void>(),
   /** The outputs of the terminals, in the order of their creation. */
   terminals: [] as { name: string; output: string; isOpen: boolean }[],
-  status: { text: '', tooltip: '' },
+  status: { text: '', tooltip: '' as string | MarkdownString },
   documents: new Map<string, Document>(),
   webviews: new Map<string, { resolveWebviewView(view: unknown): unknown }>(),
 };

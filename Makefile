@@ -44,8 +44,7 @@ vsix: ## build bin/strata.vsix, the extension for VS Code, from web/vscode, web/
 	rm -rf web/vscode/dist
 	GO=$(GO) web/vscode/build
 	mkdir -p bin
-	cp LICENSE web/vscode/
-	cd web/vscode && npx vsce package --no-dependencies --allow-missing-repository --out ../../bin/strata.vsix
+	web/vscode/pack $(CURDIR)/bin/strata.vsix
 
 EXAMPLE_PORT ?= 7720
 
@@ -57,13 +56,14 @@ example: ## serve the page with an editor in web/example (EXAMPLE_PORT=n)
 	@echo '`strata token show` prints the token.'
 	GO=$(GO) web/example/build ../../bin/example --servedir=../../bin/example --serve=localhost:$(EXAMPLE_PORT)
 
-screenshots: ## write the screenshots of the HUD to docs/images, and those of the example
-	.ci/install-tools chromium
+screenshots: ## write the screenshots of the HUD to docs/images, of the extension to web/vscode/media, and of the example
+	.ci/install-tools chromium node npm
 	$(GO) test ./internal/hudtest -run TestScreenshots -count=1 -screenshots $(CURDIR)/docs/images
+	$(GO) test ./internal/vscodetest -run TestScreenshots -count=1 -screenshots $(CURDIR)/web/vscode/media
 	$(GO) test ./web/example -run TestScreenshots -count=1 -screenshots $(CURDIR)/web/example
 
 # The packages whose tests take longest, first, and four at once: the others fill the gaps while these wait.
-LONG = ./web/client ./internal/hudtest ./internal/crash ./server
+LONG = ./web/client ./internal/hudtest ./internal/vscodetest ./internal/crash ./server
 
 test: test-binary ## run all tests, including those with the real binary and real clients
 	.ci/install-tools git node npm chromium

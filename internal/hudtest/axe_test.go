@@ -1,12 +1,8 @@
 package hudtest
 
 import (
-	"embed"
 	"fmt"
-	"io/fs"
 	"net/http"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -14,36 +10,9 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
-	"strata/internal/npm"
 	"strata/internal/testclient"
 	"strata/internal/upstream"
 )
-
-//go:embed testdata/axe/*.json
-var axePackages embed.FS
-
-// axeScript returns the source of axe-core.
-func axeScript(t testing.TB) string {
-	t.Helper()
-	files, err := fs.Sub(axePackages, "testdata/axe")
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir, err := npm.Packages{Name: "axe", Files: files, Command: "ci"}.Install(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	source, err := os.ReadFile(filepath.Join(dir, "node_modules", "axe-core", "axe.min.js"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(source)
-}
-
-// violations is the script of a promise: what axe-core objects to, each as its rule and the elements. Of the theme only the
-// contrast depends: the other rules count in one of them.
-const violations = `axe.run(document, { resultTypes: ["violations"], %s }).then((found) =>
-	found.violations.flatMap((v) => v.nodes.slice(0, 3).map((n) => v.id + ": " + n.target.join(" ") + " " + n.html.slice(0, 160) + " " + (n.any[0]?.message ?? n.all[0]?.message ?? n.none[0]?.message ?? ""))))`
 
 var axeRules = map[string]string{"light": "", "dark": `runOnly: ["color-contrast"]`}
 
@@ -231,7 +200,7 @@ func TestH17AxeFindsNoViolation(t *testing.T) {
 	ask[any](t, e, "session/delete", gone, nil)
 	calls := ask[struct{ Calls []struct{ CallID string } }](t, e, "_strata/usage/list", rich, nil).Calls
 	p := Open(t, w.Server)
-	Eval[int](p, axeScript(t)+"; 1")
+	Eval[int](p, AxeScript(t)+"; 1")
 	seen := make(map[string]bool)
 	var checking time.Duration
 	begun := time.Now()
@@ -239,7 +208,7 @@ func TestH17AxeFindsNoViolation(t *testing.T) {
 		t.Helper()
 		since := time.Now()
 		defer func() { checking += time.Since(since) }()
-		for _, found := range Eval[[]string](p, fmt.Sprintf(violations, axeRules[theme])) {
+		for _, found := range Eval[[]string](p, fmt.Sprintf(Violations, axeRules[theme])) {
 			if rule, _, _ := strings.Cut(found, " <"); !seen[rule+theme] {
 				seen[rule+theme] = true
 				t.Errorf("%s, %s: %s", where, theme, found)

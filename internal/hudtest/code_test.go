@@ -165,5 +165,8 @@ func TestTheHeadOfCodeIsAboveIt(t *testing.T) {
 	p.Session(sid)
 	p.WaitText(".transcript .code", "func one")
 	p.Wait(`document.querySelector(".transcript").scrollTop > 500`)
+	if labels := Eval[[]string](p, `[...document.querySelectorAll(".code-head button")].map((e) => e.ariaLabel)`); strings.Join(labels, ", ") != "Copy code" {
+		t.Errorf("a page in a browser has the buttons %q, those of an editor too", labels)
+	}
 	p.Wait(`[...document.querySelectorAll(".code")].every((code) => code.querySelector(".code-head").getBoundingClientRect().bottom <= code.querySelector("pre").getBoundingClientRect().top + 1)`)
 }

@@ -45,12 +45,12 @@ func (f *Frame) Wait(expression string) {
 	}
 }
 
-// EvalIn evaluates a JavaScript expression in a frame.
+// EvalIn evaluates a JavaScript expression, which may be a promise, in a frame.
 func EvalIn[T any](f *Frame, expression string) T {
 	f.page.t.Helper()
 	ctx, cancel := context.WithTimeout(f.page.ctx, patience)
 	defer cancel()
-	value, err := chromedp.Run(ctx, chromedp.Evaluate[T](expression, in(f.world)))
+	value, err := chromedp.Run(ctx, chromedp.Evaluate[T](expression, in(f.world), chromedp.EvalAwaitPromise))
 	if err != nil {
 		f.page.t.Fatalf("%s: %v", expression, err)
 	}

@@ -188,14 +188,14 @@ func TestAxeFindsNoViolationInARequest(t *testing.T) {
 	e := w.Editor(t)
 	sid, calls := editedSession(t, w, e)
 	p := Open(t, w.Server)
-	Eval[int](p, axeScript(t)+"; 1")
+	Eval[int](p, AxeScript(t)+"; 1")
 	for _, width := range []int64{390, 900, 1440, 1920} {
 		p.Run(chromedp.EmulateViewport(width, 900))
 		for _, of := range []string{calls[2], calls[0], "msg_none"} {
 			p.request(sid, of)
 			for theme, rules := range axeRules {
 				p.scheme(theme)
-				for _, found := range Eval[[]string](p, fmt.Sprintf(violations, rules)) {
+				for _, found := range Eval[[]string](p, fmt.Sprintf(Violations, rules)) {
 					t.Errorf("%s at %d pixels, %s: %s", of, width, theme, found)
 				}
 			}

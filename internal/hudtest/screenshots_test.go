@@ -13,7 +13,6 @@ import (
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
-	cdpage "github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
@@ -27,7 +26,6 @@ var screenshots = flag.String("screenshots", "", "folder that TestScreenshots wr
 const (
 	shotWidth, shotHeight = 1440, 900
 	shotScale             = 2
-	shotQuality           = 55
 	maxShot               = 150_000 // bytes
 )
 
@@ -279,7 +277,7 @@ func (p *Page) shoot(s *story, name string, show func()) {
 		show()
 		p.settle()
 		Eval[int](p, fmt.Sprintf("%s(%s, %s)", retouch, quote(filepath.Dir(s.Home.Project)), quote(portOf(p.t, s.HTTP("/")))))
-		picture := p.picture()
+		picture := p.Picture()
 		if len(picture) > maxShot {
 			p.t.Errorf("the picture of %s, %s, has %d bytes", name, scheme, len(picture))
 		}
@@ -322,18 +320,6 @@ func (p *Page) scheme(scheme string) {
 		}})
 		return err
 	}))
-}
-
-func (p *Page) picture() []byte {
-	p.t.Helper()
-	var picture []byte
-	p.Run(chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
-		quality := int64(shotQuality)
-		result, err := cdp.Call(ctx, target, cdpage.CaptureScreenshot, cdpage.CaptureScreenshotParams{Format: cdpage.CaptureScreenshotFormatWebp, Quality: &quality})
-		picture = result.Data
-		return err
-	}))
-	return picture
 }
 
 func portOf(t testing.TB, address string) string {

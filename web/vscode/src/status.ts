@@ -27,7 +27,7 @@ export class StatusBar implements vscode.Disposable {
   }
 
   #draw(): void {
-    const { state, problem } = this.#connection;
+    const { state, problem, isStarting } = this.#connection;
     const { budget, totals } = this.#current;
     this.#item.backgroundColor = undefined;
     this.#item.command = 'strata.openHud';
@@ -40,10 +40,12 @@ export class StatusBar implements vscode.Disposable {
       if (percent !== undefined && percent >= NEARLY_FULL) this.#item.backgroundColor = new vscode.ThemeColor('statusBarItem.warningBackground');
       return;
     }
-    this.#item.command = problem === 'noAddress' ? 'strata.openSettings' : 'strata.reconnect';
-    this.#item.text = state.kind === 'closed' ? '$(error) Strata' : '$(sync~spin) Strata';
-    this.#item.tooltip = state.kind === 'connecting' ? vscode.l10n.t('Strata: connecting') : vscode.l10n.t('Strata: not connected: {0}', state.reason);
-    if (state.kind === 'closed') this.#item.backgroundColor = new vscode.ThemeColor('statusBarItem.errorBackground');
+    this.#item.command = 'strata.fixConnection';
+    const isTrying = problem === '' && state.kind !== 'closed';
+    this.#item.text = isTrying ? '$(sync~spin) Strata' : '$(error) Strata';
+    if (isStarting) this.#item.tooltip = vscode.l10n.t('Strata: starting the server');
+    else this.#item.tooltip = 'reason' in state ? vscode.l10n.t('Strata: not connected: {0}', state.reason) : vscode.l10n.t('Strata: connecting');
+    if (!isTrying) this.#item.backgroundColor = new vscode.ThemeColor('statusBarItem.errorBackground');
   }
 }
 

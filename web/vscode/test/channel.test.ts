@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ConnectionLost, RpcError, type Client, type SessionEvent } from '../../client/src/index.ts';
-import { Served } from '../src/channel/host.ts';
+import { MAX_RUNNING, Served } from '../src/channel/host.ts';
 import type { FromView, ToView } from '../src/channel/messages.ts';
 import { RemoteClient } from '../src/channel/remote.ts';
 
@@ -129,4 +129,49 @@ test('a question gets the answer of the view', async () => {
   pair.tell({ type: 'ask', question: 7, params: { sessionId: 's', toolCall: { toolCallId: 'c' }, options: [{ optionId: 'allow', kind: 'allow_once', name: 'Allow' }] } as never });
   await new Promise(setImmediate);
   assert.deepEqual(pair.sent.at(-1), { type: 'answer', question: 7, result: { outcome: { outcome: 'selected', optionId: 'allow' } } });
+});
+
+test('a view that is closed leaves nothing behind', async () => {
+  let watched = 0;
+  async function* endless(signal: AbortSignal): AsyncIterableIterator<SessionEvent> {
+    watched++;
+    try {
+      yield* events(1);
+      await new Promise((resolve) => signal.addEventListener('abort', resolve));
+    } finally {
+      watched--;
+    }
+  }
+  const client: Partial<Client> = {
+    call: ((_method: string, _params: unknown, { signal }: { signal: AbortSignal }) => new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error)))) as unknown as Client['call'],
+    session: (id) => ({ id, watch: ({ signal }: { signal: AbortSignal }) => endless(signal) }) as never,
+  };
+  for (let round = 0; round < 50; round++) {
+    const pair = new Pair(client);
+    const view = await pair.view();
+    const streams = [view.session('s').watch(), view.session('t').watch()];
+    await Promise.all(streams.map((stream) => stream.next()));
+    view.call('session/list', {}).catch(() => {});
+    await new Promise(setImmediate);
+    assert.equal(pair.served.running, 3);
+    assert.equal(watched, 2);
+    pair.served.clear();
+    await new Promise(setImmediate);
+    assert.equal(pair.served.running, 0);
+    assert.equal(watched, 0);
+  }
+});
+
+test('a view that asks for too much is refused, and can ask again later', async () => {
+  const pair = new Pair({ call: (() => new Promise(() => {})) as unknown as Client['call'] });
+  const view = await pair.view();
+  const abort = new AbortController();
+  const calls = Array.from({ length: MAX_RUNNING }, () => view.call('session/list', {}, { signal: abort.signal }).catch(() => {}));
+  await assert.rejects(view.call('session/list', {}), { name: 'LimitExceeded' });
+  await assert.rejects(view.session('s').watch().next(), { name: 'LimitExceeded' });
+  assert.equal(pair.served.running, MAX_RUNNING);
+  abort.abort();
+  await Promise.all(calls);
+  await new Promise(setImmediate);
+  assert.equal(pair.served.running, 0);
 });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { mappingsOf, pathOf, uriOf } from '../src/workspace/paths.ts';
+import { invalidMappings, mappingsOf, pathOf, uriOf } from '../src/workspace/paths.ts';
 
 const mappings = mappingsOf({ 'disk:/': '/home/me/project', 'disk:/lib': '/opt/lib/', 'vscode-vfs://github/a/b': 'C:\\src\\b' });
 
@@ -23,4 +23,10 @@ test('what no mapping contains has no place', () => {
   assert.equal(uriOf('/home/me', mappings), undefined);
   assert.equal(pathOf('file:///home/me/project/a', mappings), undefined);
   assert.equal(pathOf('vscode-vfs://github/a/bc', mappings), undefined);
+});
+
+test('an invalid mapping is named, and the others count', () => {
+  const setting = { 'disk:/': '/a', 'disk:/b': 'relative/b', '/c': '/c', 'disk:/%zz': '/d', 'disk:/e': 5, 'disk:/f f': '/f', 'vscode-vfs://g': '\\\\host\\g' };
+  assert.deepEqual(invalidMappings(setting), ['disk:/b', '/c', 'disk:/%zz', 'disk:/e', 'disk:/f f']);
+  assert.deepEqual(mappingsOf(setting).map(({ path }) => path), ['\\\\host\\g', '/a']);
 });

@@ -1,4 +1,4 @@
-// The scheme disk: a folder that the server of the test serves below /disk/.
+// The scheme disk: a folder that the server of the test serves below /disk/. And a command that changes the user's settings.
 const vscode = require('vscode');
 
 exports.activate = ({ extensionUri, subscriptions }) => {
@@ -30,4 +30,10 @@ exports.activate = ({ extensionUri, subscriptions }) => {
     createDirectory: async (uri) => void (await fetch(`${addressOf(uri)}?folder`, { method: 'PUT' })),
   };
   subscriptions.push(vscode.workspace.registerFileSystemProvider('disk', provider));
+
+  const set = async () => {
+    const settings = JSON.parse(await vscode.window.showInputBox({ title: 'Settings', ignoreFocusOut: true }));
+    for (const [name, value] of Object.entries(settings)) await vscode.workspace.getConfiguration().update(name, value, vscode.ConfigurationTarget.Global);
+  };
+  subscriptions.push(vscode.commands.registerCommand('test.set', set));
 };

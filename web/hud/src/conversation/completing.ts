@@ -1,4 +1,5 @@
 import type { AvailableCommand } from "@strata/client";
+import type { Mention } from "../store/editor.ts";
 
 /** A place in a prompt that a list can complete: the path after an @, or the name of a command after a slash at the start. */
 export interface Place {
@@ -27,6 +28,8 @@ export interface Choice {
   text: string;
   /** The file that it attaches. */
   path?: string;
+  /** What the editor attaches. */
+  mention?: Mention;
   command?: AvailableCommand;
 }
 
@@ -41,3 +44,5 @@ export function commandChoices(query: string, commands: readonly AvailableComman
 }
 
 export const pathChoices = (paths: readonly string[]): Choice[] => paths.map((path) => ({ text: `@${path} `, path }));
+
+export const mentionChoices = (mentions: readonly Mention[]): Choice[] => mentions.map((mention) => ({ text: `@${mention.label} `, mention }));

@@ -1,8 +1,11 @@
 import type { RefObject } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
+import { editorOf } from "../store/editor.ts";
 import type { SessionView } from "../store/session.ts";
 import { Cut } from "../ui/cut.tsx";
-import { commandChoices, pathChoices, placeAt, type Choice } from "./completing.ts";
+import type { Attachment } from "../store/drafts.ts";
+import { commandChoices, mentionChoices, pathChoices, placeAt, type Choice } from "./completing.ts";
+import { useFoundMentions } from "./found-mentions.ts";
 import { useFoundPaths } from "./found-paths.ts";
 
 /** The completion of a text field in place: a list above the field follows the text, and the field keeps the focus. */
@@ -34,19 +37,25 @@ interface Wanted {
   commands: boolean;
   /** Called with the path of a file that was taken. */
   attach: (path: string) => void;
+  /** Called with what the editor attaches. */
+  mention: (attachment: Attachment) => void;
 }
 
 /** useCompletion completes paths and commands in a field. */
-export function useCompletion({ view, field, text, commands, attach }: Wanted): Completion {
+export function useCompletion({ view, field, text, commands, attach, mention }: Wanted): Completion {
   const [last, setLast] = useState({ text: "", caret: -1 }); // of the last input; -1 if the list was closed
   const [marked, setMarked] = useState({ of: "", at: 0 });
   const waits = useRef(false); // to take the marked path as soon as the paths are found
   const found = last.caret < 0 || last.text !== text ? null : placeAt(text, last.caret);
   const place = found?.kind === "command" && !commands ? null : found;
 
-  const paths = useFoundPaths(view, place?.kind === "file" ? place.query : undefined);
-  const isFound = place?.kind !== "file" || paths.query === place.query;
-  const choices = place === null ? [] : place.kind === "file" ? pathChoices(paths.paths) : commandChoices(place.query, view.commands.value);
+  const query = place?.kind === "file" ? place.query : undefined;
+  const paths = useFoundPaths(view, query);
+  const context = useFoundMentions("context", query);
+  const symbols = useFoundMentions("symbols", query);
+  const isFound = place?.kind !== "file" || (paths.query === query && (!editorOf() || context.query === query));
+  const files = (): Choice[] => [...mentionChoices(context.mentions), ...pathChoices(paths.paths), ...mentionChoices(symbols.query === query ? symbols.mentions : [])];
+  const choices = place === null ? [] : place.kind === "file" ? files() : commandChoices(place.query, view.commands.value);
   const note = place?.kind !== "file" || choices.length > 0 || !isFound ? "" : paths.problem || "No matching files";
   const open = choices.length > 0 || note !== "";
   const of = place ? `${place.kind} ${place.query}` : "";
@@ -59,6 +68,7 @@ export function useCompletion({ view, field, text, commands, attach }: Wanted): 
     const spaced = /^\s/.test(text.slice(place.to)) ? choice.text.trimEnd() : choice.text;
     insert(field.current, place.from, place.to, spaced);
     if (choice.path !== undefined) attach(choice.path);
+    if (choice.mention) mention(choice.mention.attachment);
     close();
   };
 
@@ -110,6 +120,12 @@ export const completes = ({ open, choices, chosen }: Completion) => ({
   "aria-activedescendant": choices.length > 0 ? `completion-${chosen}` : undefined,
 });
 
+function ChoiceView({ choice: { path = "", command, mention } }: { choice: Choice }) {
+  if (command) return <><code>/{command.name}</code> {command.input?.hint} <span class="quiet">{command.description}</span></>;
+  if (mention) return <><bdi>{mention.label}</bdi> <span class="quiet">{mention.detail}</span></>;
+  return <bdi class="cut" title={path}><Cut text={path} /></bdi>;
+}
+
 /** The list of a completion. */
 export function CompletionList({ completion }: { completion: Completion }) {
   const { choices, chosen, open, label, note, take } = completion;
@@ -120,9 +136,9 @@ export function CompletionList({ completion }: { completion: Completion }) {
     <div class="picker">
       <ul class="picker-list" role="listbox" id="completion-list" aria-label={label}>
         {choices.map((choice, i) => (
-          <li key={choice.text} ref={i === chosen ? marked : null} id={`completion-${i}`} role="option" aria-selected={i === chosen}
+          <li key={choice.text + (choice.mention?.detail ?? "")} ref={i === chosen ? marked : null} id={`completion-${i}`} role="option" aria-selected={i === chosen}
             onMouseDown={(e) => { e.preventDefault(); take(choice); }}>
-            {choice.command ? <><code>/{choice.command.name}</code> {choice.command.input?.hint} <span class="quiet">{choice.command.description}</span></> : <bdi class="cut" title={choice.path}><Cut text={choice.path ?? ""} /></bdi>}
+            <ChoiceView choice={choice} />
           </li>
         ))}
       </ul>

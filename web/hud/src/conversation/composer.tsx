@@ -56,7 +56,7 @@ export function Composer({ view }: { view: SessionView }) {
   }, [text]);
 
   const attach = (path: string): void => drafting.add([{ name: path, block: { type: "resource_link", name: path, uri: fileURI(view.cwd.value, path) } }]);
-  const completion = useCompletion({ view, field: box, text, commands: !edited, attach });
+  const completion = useCompletion({ view, field: box, text, commands: !edited, attach, mention: (attachment) => drafting.add([attachment]) });
 
   const takeBack = (queued: Draft): void => {
     drafting.append(queued);

@@ -1,6 +1,7 @@
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { go, route, sessionAddress } from "../routes.ts";
 import { reopen, type SessionView } from "../store/session.ts";
+import { keepPlace, placeOf, type Place } from "../store/places.ts";
 import { failed } from "../store/toasts.ts";
 import { MovedFolder } from "../sessions/moved-folder.tsx";
 import { Empty, Progress } from "../ui/controls.tsx";
@@ -60,7 +61,10 @@ const FindBar = later(() => import("../find/bar.tsx").then((m) => m.FindBar));
 
 function Transcript({ view }: { view: SessionView }) {
   const { transcript } = view;
-  const [expanded, setExpanded] = useState<ReadonlySet<string>>(new Set());
+  const begun = useMemo(() => placeOf(view.id), []);
+  const [expanded, setExpanded] = useState<ReadonlySet<string>>(() => new Set(begun?.expanded));
+  const place = useRef(begun?.row);
+  useEffect(() => keepPlace(view.id, withRow([...expanded], place.current)), [view, expanded]);
   const [atEnd, setAtEnd] = useState(true);
   const [top, setTop] = useState<Row | null>(null);
   const [ends, setEnds] = useState(0); // number of ways to the newest message
@@ -92,10 +96,14 @@ function Transcript({ view }: { view: SessionView }) {
     const row = markedEntry && rows.find((r) => isOf(r, markedEntry));
     return row ? { key: row.key } : null;
   }, [marked, markedEntry !== undefined]);
-  const [jump, setJump] = useState<{ key: string } | null>(null);
+  const [jump, setJump] = useState<{ key: string; delta?: number } | null>(null);
   /** The row with the match of the find bar. It shows all of its content. */
   const [found, setFound] = useState("");
   useEffect(() => setJump(null), [target]);
+  useEffect(() => {
+    const row = begun?.row;
+    if (row && marked === 0) transcript.show(row.seq).then(() => setJump(row), failed("Cannot load the message"));
+  }, []);
   const prompted = view.prompted.value;
   useEffect(() => {
     if (prompted > 0) leaveMessage(view);
@@ -111,7 +119,11 @@ function Transcript({ view }: { view: SessionView }) {
           draw={(row: Row) => <RowView row={row} view={view} toggle={toggle} whole={row.key === found} marked={markedEntry !== undefined && isOf(row, markedEntry)} />}
           onNearTop={() => void transcript.loadOlder().catch(failed("Cannot load older messages"))}
           onNearEnd={() => void transcript.loadNewer().catch(failed("Cannot load newer messages"))}
-          onEnd={setAtEnd} onTop={setTop} stops={startsMessage} />
+          onEnd={setAtEnd} onTop={setTop} stops={startsMessage}
+          onPlace={(at) => {
+            place.current = at && at.row.kind !== "summary" && at.row.entry.message.seq > 0 ? { key: at.row.key, seq: at.row.entry.message.seq, delta: at.delta } : undefined;
+            keepPlace(view.id, withRow([...expanded], place.current));
+          }} />
         {finding.value.sessionId === view.id && (
           <FindBar view={view} rows={rows} reveal={(entry, parts) => setExpanded((now) => new Set([...now, ...partsAround(view, entry), ...parts]))}
             show={(key) => { setFound(key); setJump({ key }); }} />
@@ -131,6 +143,8 @@ function Transcript({ view }: { view: SessionView }) {
     </div>
   );
 }
+
+const withRow = (expanded: readonly string[], row: Place["row"]): Place => ({ expanded, ...(row ? { row } : {}) });
 
 interface QuestionsProps {
   view: SessionView;

@@ -2,6 +2,7 @@ import type { PermissionOption } from "@strata/client";
 import type { TargetedKeyboardEvent } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import type { Question } from "../store/questions.ts";
+import { editorOf } from "../store/editor.ts";
 import { sendKeys, sends } from "../ui/sending.ts";
 import { visible } from "../text/visible.ts";
 import { indented, inputOf, oneLine, place } from "./calls.ts";
@@ -45,10 +46,17 @@ export function QuestionView({ question, folder }: { question: Question; folder:
             {rejection(question) && (
               <button type="button" class="button" onClick={() => question.word()}>Reject with message</button>
             )}
+            {diffs.length > 0 && <OpenDiff question={question} />}
           </div>
         )}
     </section>
   );
+}
+
+/** The button that shows the changes in the editor. */
+function OpenDiff({ question }: { question: Question }) {
+  const editor = editorOf();
+  return editor && <button type="button" class="button" onClick={() => editor.openDiff(question.sessionId, question.call.toolCallId)}>Open diff</button>;
 }
 
 /** The button of an option. The second click of a double click, which may meet the next question, does not count. */

@@ -4,7 +4,8 @@ import { NestedCode } from "../code/nested.tsx";
 import type { Segment } from "../text/segments.ts";
 import { render } from "../text/markdown.ts";
 import type { LiveRun, LiveText } from "../store/live-text.ts";
-import { CopyButton } from "../ui/controls.tsx";
+import { CopyButton, IconButton } from "../ui/controls.tsx";
+import { editorOf } from "../store/editor.ts";
 
 /** Markdown as harmless elements. The code in a text that grows has no colors. */
 export function Markdown({ text, grows = false }: { text: string; grows?: boolean }) {
@@ -33,6 +34,31 @@ function wholeCode(all: readonly Segment[], at: number): string {
   return parts.join("\n");
 }
 
+/** Maximum characters of a line that can name the file of a block. */
+const MAX_NAMING = 500;
+
+/** lineBefore returns the last line of the text before the code that starts in a segment, "" for none. */
+function lineBefore(all: readonly Segment[], at: number): string {
+  const before = all[at - 1];
+  return before?.kind === "markdown" ? (before.text.trimEnd().split("\n").at(-1) ?? "").slice(0, MAX_NAMING) : "";
+}
+
+/** The buttons of a block of code for the editor that shows the page. A page in a browser has none. */
+function EditorButtons({ all, at }: { all: readonly Segment[]; at: number }) {
+  const editor = editorOf();
+  if (!editor) return null;
+  const apply = (): void => {
+    const start = startOf(all, at);
+    editor.applyCode({ text: wholeCode(all, start), info: (all[start]?.info ?? "").slice(0, MAX_NAMING), before: lineBefore(all, start) });
+  };
+  return (
+    <>
+      <IconButton icon="insert" label="Insert code at cursor" onClick={() => editor.insertCode(wholeCode(all, startOf(all, at)))} />
+      <IconButton icon="apply" label="Apply code" onClick={apply} />
+    </>
+  );
+}
+
 interface SegmentProps {
   segment: Segment;
   all: readonly Segment[];
@@ -59,6 +85,7 @@ function CodeSegment({ segment, all, at, grows = false }: SegmentProps) {
     <div class={`code${segment.continued ? " continued" : ""}${continues ? " continues" : ""}`}>
       <div class="code-head">
         <span>{!segment.continued && segment.lang}</span>
+        {ended && <EditorButtons all={all} at={at} />}
         <CopyButton text={() => wholeCode(all, startOf(all, at))} label="Copy code" />
       </div>
       <pre tabIndex={0}>

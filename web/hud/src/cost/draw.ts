@@ -1,5 +1,6 @@
 import uPlot from "uplot";
 import { short } from "../text/format.ts";
+import { THEME_CHANGED } from "../ui/media.ts";
 import { kinds, ticksOf } from "./calls.ts";
 
 /** A plot on the page. */
@@ -33,6 +34,7 @@ export function draw(element: HTMLElement, pointed: (index: number | null) => vo
   });
   size.observe(element);
   dark.addEventListener("change", redraw);
+  addEventListener(THEME_CHANGED, redraw);
   return {
     show(next) {
       data = next;
@@ -40,6 +42,7 @@ export function draw(element: HTMLElement, pointed: (index: number | null) => vo
     },
     destroy() {
       dark.removeEventListener("change", redraw);
+      removeEventListener(THEME_CHANGED, redraw);
       element.removeEventListener("click", click);
       size.disconnect();
       plot.destroy();

@@ -1,3 +1,4 @@
+import { outside } from "../outside.ts";
 import { go, route, sessionAddress } from "../routes.ts";
 
 /** The tab in the address of the print view. */
@@ -9,7 +10,7 @@ export const asked = { print: false };
 /** print opens the print view of the open session, which then prints. On the print view itself, the browser's own applies. */
 export function print(): void | false {
   const here = route.peek();
-  if (here.page !== "session" || here.tab === PRINT) return false;
+  if (!outside.prints || here.page !== "session" || here.tab === PRINT) return false;
   asked.print = true;
   go(sessionAddress(here.id, PRINT));
 }

@@ -1,4 +1,5 @@
 import { importLines, pages } from "@strata/client";
+import { outside } from "../outside.ts";
 import { call } from "./connection.ts";
 import { failed, toast } from "./toasts.ts";
 import { transfers } from "./transfers.ts";
@@ -32,19 +33,11 @@ export function exportSession(sessionId: string, title: string): Promise<void> {
       messages += lines.filter((line) => line.type === "message").length;
       progress(total > 0 ? Math.min(messages / total, 1) : 1);
     }
-    save(new Blob(parts, { type: "application/x-ndjson" }), `${fileName(title) || sessionId}.jsonl`);
+    outside.save(new Blob(parts, { type: "application/x-ndjson" }), `${fileName(title) || sessionId}.jsonl`);
   });
 }
 
 const fileName = (title: string): string => title.replace(/[^\p{L}\p{N} _.-]/gu, "").trim().slice(0, 60);
-
-function save(blob: Blob, name: string): void {
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(blob);
-  link.download = name;
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
-}
 
 /** importSession imports an export file as a new session and calls opened with its id. */
 export function importSession(file: File, opened: (id: string) => void): Promise<void> {

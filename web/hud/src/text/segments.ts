@@ -7,6 +7,8 @@ export interface Segment {
   text: string;
   /** Language of a code segment, "" if not given. */
   lang: string;
+  /** The rest of the line that opens a code segment, after its fence, with the language. */
+  info: string;
   /** Continues the code of the previous segment. */
   continued: boolean;
 }
@@ -15,7 +17,7 @@ export interface Segment {
 const MAX_CODE_LINES = 120;
 const MAX_SEGMENT_CHARS = 6000;
 
-const fence = /^ {0,3}(`{3,}|~{3,})\s*([^\s`]*)[^`]*$/;
+const fence = /^ {0,3}(`{3,}|~{3,})\s*(([^\s`]*)[^`]*)$/;
 const listItem = /^\s{0,3}([-*+]|\d{1,9}[.)])\s/;
 
 /** Splitter divides a growing text into segments. The work is proportional to the added text. */
@@ -25,7 +27,7 @@ export class Splitter {
   private lines: string[] = []; // of the open segment
   private chars = 0; // in lines
   private rest = ""; // the last, unfinished line
-  private open: { mark: string; lang: string } | null = null; // the open code fence
+  private open: { mark: string; lang: string; info: string } | null = null; // the open code fence
   private continued = false;
   private blank = false; // the segment ends at this empty line, unless the next line continues a list
   private inList = false;
@@ -65,9 +67,9 @@ export class Splitter {
     const text = [...this.lines, ...rest].join("\n");
     if (this.open) {
       if (this.continued && text === "") return null;
-      return { kind: "code", text, lang: this.open.lang, continued: this.continued };
+      return { kind: "code", text, lang: this.open.lang, info: this.open.info, continued: this.continued };
     }
-    return text.trim() === "" ? null : { kind: "markdown", text, lang: "", continued: false };
+    return text.trim() === "" ? null : { kind: "markdown", text, lang: "", info: "", continued: false };
   }
 
   private line(line: string): void {
@@ -78,7 +80,7 @@ export class Splitter {
     const opening = fence.exec(line);
     if (opening && !(this.inList && line.startsWith(" "))) {
       this.flush();
-      this.open = { mark: opening[1] ?? "```", lang: opening[2] ?? "" };
+      this.open = { mark: opening[1] ?? "```", lang: opening[3] ?? "", info: opening[2]?.trimEnd() ?? "" };
       this.continued = false;
       return;
     }
@@ -127,9 +129,9 @@ export class Splitter {
     this.chars = 0;
     this.blank = false;
     if (this.open) {
-      if (text !== "" || !this.continued) this.done.push({ kind: "code", text, lang: this.open.lang, continued: this.continued });
+      if (text !== "" || !this.continued) this.done.push({ kind: "code", text, lang: this.open.lang, info: this.open.info, continued: this.continued });
     } else if (text.trim() !== "") {
-      this.done.push({ kind: "markdown", text, lang: "", continued: false });
+      this.done.push({ kind: "markdown", text, lang: "", info: "", continued: false });
     }
     this.inList = false;
   }

@@ -9,6 +9,8 @@ const paths = {
   close: "m4 4 8 8M12 4l-8 8",
   copy: "M5.5 5.5v-3h8v8h-3M2.5 5.5h8v8h-8z",
   check: "m3 8.5 3.5 3.5L13 4.5",
+  insert: "M5 2.5q2 0 2 2v7q0 2-2 2M9 2.5q-2 0-2 2M9 13.5q-2 0-2-2M10.5 8h4M12.5 6v4",
+  apply: "M4 2.5h5l3 3v8H4zM6 9l1.5 1.5 3-3",
   edit: "m10.5 3 2.5 2.5L6 12.5l-3.2.7.7-3.2z",
   fork: "M4.5 2.5v11M4.5 9c0-3 7-1.5 7-5.5M9.5 5l2-2 2 2",
   download: "M8 2.5v7.5M5 7.5l3 3 3-3M3 13.5h10",
@@ -40,5 +42,11 @@ export function Icon({ name }: { name: IconName }) {
 }
 
 export function Logo() {
-  return <img class="logo" src="/assets/strata.svg" alt="" width="20" height="20" />;
+  return (
+    <svg class="logo" width="20" height="20" viewBox="0 0 32 32" aria-hidden="true">
+      <path fill="#c98d5b" d="M16 4 29 11 16 18 3 11z" />
+      <path fill="#a86c3c" d="M6.2 14.7 16 20l9.8-5.3L29 16.5 16 23.5 3 16.5z" />
+      <path fill="#7d4a24" d="M6.2 20.2 16 25.5l9.8-5.3L29 22 16 29 3 22z" />
+    </svg>
+  );
 }

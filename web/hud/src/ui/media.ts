@@ -4,6 +4,9 @@ import { useEffect, useState } from "preact/hooks";
 export const WIDE = "(min-width: 1200px)";
 export const NARROW = "(max-width: 799.98px)";
 
+/** The event of the window after the colors have changed, in an editor whose theme is none of the browser's schemes. */
+export const THEME_CHANGED = "themechange";
+
 /** useMedia reports whether a media query matches. */
 export function useMedia(query: string): boolean {
   const [matches, set] = useState(() => matchMedia(query).matches);

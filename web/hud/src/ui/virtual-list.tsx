@@ -32,13 +32,15 @@ interface VirtualListProps<R extends Row> {
   sticky?: boolean;
   /** A new number scrolls to the end, and follows new rows as `sticky` does. */
   toEnd?: number;
-  /** The row to scroll to. A new object scrolls again. */
-  target?: { key: string } | null | undefined;
+  /** The row to scroll to, by default to a place below the upper edge. A new object scrolls again. */
+  target?: { key: string; delta?: number } | null | undefined;
   onNearTop?: (() => void) | undefined;
   onNearEnd?: (() => void) | undefined;
   onEnd?: ((atEnd: boolean) => void) | undefined;
   /** The rows to which `step` moves the focus; by default all. */
   stops?: (row: R) => boolean;
+  /** Is called after scrolling with the row at the upper edge and the pixels from its top to the edge; with null at the end. */
+  onPlace?: ((place: { row: R; delta: number } | null) => void) | undefined;
   /** Is called with the row at the upper edge, when it changes. */
   onTop?: ((row: R) => void) | undefined;
   class?: string;
@@ -140,7 +142,7 @@ export function VirtualList<R extends Row>(props: VirtualListProps<R>) {
     state.target = target;
     state.jumps = true;
     state.anchor = target.key;
-    state.delta = -HEADROOM;
+    state.delta = target.delta ?? -HEADROOM;
     state.pinned = false;
     state.top = state.layout.top(state.layout.find(target.key) ?? 0) + state.delta;
   } else if (state.pinned) {
@@ -217,6 +219,8 @@ export function VirtualList<R extends Row>(props: VirtualListProps<R>) {
     state.seen = element.scrollTop;
     anchor();
     props.onEnd?.(atEnd || state.pinned);
+    const row = rows[state.layout.at(state.top)];
+    props.onPlace?.(row && !atEnd && !state.pinned ? { row, delta: state.delta } : null);
     edges();
     redraw(0);
   };

@@ -1,9 +1,12 @@
-import type { Client, ContentBlock, MessageMeta, SessionEvent, ServerEvent } from '@strata/client';
+import { LimitExceeded, type Client, type ContentBlock, type MessageMeta, type SessionEvent, type ServerEvent } from '@strata/client';
 import { sent } from './errors.js';
 import type { FromView, Source, ToView } from './messages.js';
 
 /** The maximum number of items in a message of a stream. */
 const MAX_ITEMS = 256;
+
+/** The maximum number of calls, streams and prompts of one view at the same time. */
+export const MAX_RUNNING = 1000;
 
 /** The client of the extension host, undefined while there is none. */
 export type ClientOf = () => Client | undefined;
@@ -26,6 +29,12 @@ export class Served {
 
   /** Handles a message about calls and streams. Reports whether it was one. */
   take(message: FromView): boolean {
+    switch (message.type) {
+      case 'call':
+      case 'open':
+      case 'prompt':
+        if (this.#refuses(message)) return true;
+    }
     switch (message.type) {
       case 'call':
         void this.#call(message);
@@ -51,6 +60,14 @@ export class Served {
       default:
         return false;
     }
+  }
+
+  /** Answers a message with an error if its id is in use, or the view waits for too much. */
+  #refuses({ type, id }: Extract<FromView, { type: 'call' | 'open' | 'prompt' }>): boolean {
+    if (this.#running.size < MAX_RUNNING && !this.#running.has(id)) return false;
+    const error = sent(new LimitExceeded(`at most ${MAX_RUNNING} requests with different ids at the same time`));
+    if (!this.#running.has(id)) this.#post({ type: type === 'open' ? 'end' : 'error', id, error });
+    return true;
   }
 
   /** Ends all calls and streams: the view is gone, or has begun anew. */
@@ -117,6 +134,11 @@ export class Served {
     const client = this.#clientOf();
     if (!client) throw new Error('not connected');
     return client;
+  }
+
+  /** The number of calls, streams and prompts that the view waits for. */
+  get running(): number {
+    return this.#running.size;
   }
 
   #begin(id: number): AbortController {

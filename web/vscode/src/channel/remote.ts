@@ -162,10 +162,11 @@ export class RemoteClient implements Client {
       undefined,
       (message) => message as Extract<ToView, { type: 'prompted' }>,
     );
-    ended.catch(() => {});
+    const turnResult = ended.then(({ result }) => result as PromptResult);
+    turnResult.catch(() => {}); // a caller may want the text only
     return {
       promptId,
-      result: ended.then(({ result }) => result as PromptResult),
+      result: turnResult,
       text: () => ended.then(({ text }) => text),
       calls: () => Promise.reject(new Error('a view watches the session for its calls')),
       cancel,

@@ -1,4 +1,5 @@
 import * as vscode from 'vscode';
+import { linesOfSelection, linkTo, type Lines, type Link } from '../mentions/links.js';
 import type { Files } from '../workspace/files.js';
 import type { Chat } from './provider.js';
 
@@ -27,17 +28,13 @@ export class Attaching {
   async #addSelection(): Promise<void> {
     const editor = vscode.window.activeTextEditor;
     if (!editor) return;
-    const { start, end } = editor.selection;
-    const last = end.character === 0 && end.line > start.line ? end.line : end.line + 1;
-    const file = this.#mention(editor.document.uri);
-    const lines = `#L${start.line + 1}:${last}`;
-    await this.#chat.draft('', [{ name: `${file.name}${lines}`, uri: file.uri + lines }]);
+    await this.#chat.draft('', [this.#mention(editor.document.uri, linesOfSelection(editor.selection))]);
   }
 
-  /** Returns a file as a prompt names it: by its URI on the server. */
-  #mention(uri: vscode.Uri): { name: string; uri: string } {
-    const path = this.#files.path(uri);
-    if (path === undefined) throw new Error(vscode.l10n.t('{0} is not in a folder of the server', uri.toString(true)));
-    return { name: vscode.workspace.asRelativePath(uri, false), uri: vscode.Uri.file(path).toString() };
+  /** Returns a file, or lines of it, as a prompt names it: by its URI on the server. */
+  #mention(uri: vscode.Uri, lines?: Lines): Link {
+    const link = linkTo(this.#files, uri, lines);
+    if (!link) throw new Error(vscode.l10n.t('{0} is not in a folder of the server', uri.toString(true)));
+    return link;
   }
 }

@@ -1,8 +1,14 @@
 import * as vscode from 'vscode';
-import type { RequestHandler, ServerRequests } from '@strata/client';
+import type { PermissionOption, RequestHandler, ServerRequests } from '@strata/client';
 import type { ToView } from '../channel/messages.js';
 
 type Asked = ServerRequests['session/request_permission'];
+
+/** A question that is asked. Its number is of this window. */
+export interface Asking {
+  question: number;
+  params: Asked['params'];
+}
 
 interface Open {
   params: Asked['params'];
@@ -18,10 +24,13 @@ export class Questions {
   readonly #views = new Set<(message: ToView) => void>();
   readonly #show: (sessionId: string) => void;
   readonly #isSeen: () => boolean;
-  readonly #asked = new vscode.EventEmitter<Asked['params']>();
+  readonly #asked = new vscode.EventEmitter<Asking>();
+  readonly #settled = new vscode.EventEmitter<number>();
   #last = 0;
 
   readonly onDidAsk = this.#asked.event;
+  /** A question was answered here or elsewhere, or is no longer asked. */
+  readonly onDidSettle = this.#settled.event;
 
   /** `show` shows a session in the chat, and `isSeen` reports whether the chat is in sight. */
   constructor(show: (sessionId: string) => void, isSeen: () => boolean) {
@@ -35,14 +44,33 @@ export class Questions {
       const settle = (result: Asked['result']): void => {
         if (!this.#open.delete(question)) return;
         this.#tell({ type: 'withdraw', question });
+        this.#settled.fire(question);
         resolve(result);
       };
       this.#open.set(question, { params, settle });
       signal.addEventListener('abort', () => settle({ outcome: { outcome: 'cancelled' } }));
       this.#tell({ type: 'ask', question, params });
-      this.#asked.fire(params);
+      this.#asked.fire({ question, params });
       if (!this.#isSeen()) void this.#notify(question, params);
     });
+
+  /** Returns the open question about a call, undefined for none. */
+  about(sessionId: string, toolCallId: string): Asking | undefined {
+    for (const [question, { params }] of this.#open) {
+      if (params.sessionId === sessionId && params.toolCall.toolCallId === toolCallId) return { question, params };
+    }
+    return undefined;
+  }
+
+  isOpen(question: number): boolean {
+    return this.#open.has(question);
+  }
+
+  /** Answers a question by the first option of a kind. */
+  choose(question: number, kind: PermissionOption['kind']): void {
+    const option = this.#open.get(question)?.params.options.find((o) => o.kind === kind);
+    if (option) this.answer(question, { outcome: { outcome: 'selected', optionId: option.optionId } });
+  }
 
   /** Adds a view, which gets the open questions. Returns a function that removes it. */
   add(post: (message: ToView) => void): () => void {

@@ -1,36 +1,27 @@
 import * as vscode from 'vscode';
 import type { Connection } from './connection.js';
-import type { Token } from './token.js';
+import type { Tokens } from './token.js';
 
-/** The commands of the connection, and those that give the server what it needs. */
+/** The commands of the connection. */
 export class ServerCommands {
   readonly #connection: Connection;
-  readonly #token: Token;
+  readonly #tokens: Tokens;
 
-  constructor(connection: Connection, token: Token) {
+  constructor(connection: Connection, tokens: Tokens) {
     this.#connection = connection;
-    this.#token = token;
+    this.#tokens = tokens;
   }
 
   readonly table = {
     setToken: () => this.#setToken(),
-    setKey: () => this.#setKey(),
     reconnect: () => this.#connection.reconnect(),
     openSettings: () => vscode.commands.executeCommand('workbench.action.openSettings', 'strata.'),
   };
 
+  /** Asks for the token of the server in the settings. A connection that waits for it hears of the change from the secrets. */
   async #setToken(): Promise<void> {
-    if (await this.#token.ask()) await this.#connection.reconnect();
-  }
-
-  /** Asks for the key of a provider. The server keeps it until it stops. */
-  async #setKey(): Promise<void> {
-    const client = this.#connection.required();
-    const { providers } = await client.call('_strata/providers/list', {});
-    const chosen = await vscode.window.showQuickPick(providers.map((p) => ({ label: p.name, provider: p.name })), { title: vscode.l10n.t('Provider of the key') });
-    if (!chosen) return;
-    const key = await vscode.window.showInputBox({ title: vscode.l10n.t('Key for {0}', chosen.label), password: true, ignoreFocusOut: true });
-    if (key === undefined) return;
-    await client.call('_strata/providers/set_key', { provider: chosen.provider, key: key.trim() });
+    const { address } = this.#connection;
+    if (address === undefined) throw new Error(vscode.l10n.t('only a server with an address in the setting strata.server.url needs a token'));
+    if ((await this.#tokens.ask(address)) && this.#connection.state.kind !== 'closed') await this.#connection.reconnect();
   }
 }

@@ -1,11 +1,16 @@
 import * as vscode from 'vscode';
-import { connect, type Client, type ConnectionState, type Endpoint, type RequestHandlers } from '@strata/client';
-import { NotInstalled, type Platform } from '../platform.js';
+import { connect, ConnectionRefused, type Client, type ConnectionState, type Endpoint, type RefusalReason, type RequestHandlers } from '@strata/client';
+import { Unusable, type Lack, type Platform } from '../platform.js';
 import { settings } from '../settings.js';
-import type { Token } from './token.js';
+import { VERSION } from '../version.js';
+import { addressOf } from './address.js';
+import type { Tokens } from './token.js';
 
-/** Why there is no connection, for the views: each has a text and a remedy of its own. */
-export type Problem = '' | 'notInstalled' | 'refused' | 'noAddress';
+/** Why there is no connection, for the views: each has a text and remedies of its own. "" if the client is trying. */
+export type Problem = '' | Lack | RefusalReason;
+
+/** The server of this machine, as secrets name it. Its address differs from start to start. */
+const LOCAL = 'local';
 
 /**
  * The only connection of this window. The client library reconnects; `reconnect` replaces the client, after a refusal or if
@@ -13,13 +18,20 @@ export type Problem = '' | 'notInstalled' | 'refused' | 'noAddress';
  */
 export class Connection implements vscode.Disposable {
   readonly #platform: Platform;
-  readonly #token: Token;
+  readonly #tokens: Tokens;
   readonly #handlers: RequestHandlers;
   readonly #changed = new vscode.EventEmitter<void>();
   readonly #replaced = new vscode.EventEmitter<Client | undefined>();
+  readonly #tokenChanged: vscode.Disposable;
   #client: Client | undefined;
   #state: ConnectionState = { kind: 'connecting', attempt: 1 };
   #problem: Problem = '';
+  #isStarting = false;
+  #server = LOCAL;
+  /** Where the current or last attempt went. */
+  #url = '';
+  /** Why no server could be started. Until `reconnect`, servers are only looked for. */
+  #failure: Unusable | undefined;
   #abort = new AbortController();
 
   /** The state has changed. */
@@ -27,10 +39,13 @@ export class Connection implements vscode.Disposable {
   /** There is another client, or none. */
   readonly onDidReplace = this.#replaced.event;
 
-  constructor(platform: Platform, token: Token, handlers: RequestHandlers) {
+  constructor(platform: Platform, tokens: Tokens, handlers: RequestHandlers) {
     this.#platform = platform;
-    this.#token = token;
+    this.#tokens = tokens;
     this.#handlers = handlers;
+    this.#tokenChanged = tokens.onDidChange((address) => {
+      if (address === this.address && this.#state.kind === 'closed') void this.reconnect();
+    });
   }
 
   /** The client, undefined until there was a first connection. */
@@ -52,17 +67,40 @@ export class Connection implements vscode.Disposable {
     return this.#problem;
   }
 
+  /** Whether a server of this machine is starting. */
+  get isStarting(): boolean {
+    return this.#isStarting;
+  }
+
+  /** The URL of the current server, "" before the first attempt. */
+  get url(): string {
+    return this.#url;
+  }
+
+  /** The address in the setting `strata.server.url`, undefined if it has none. */
+  get address(): string | undefined {
+    return addressOf(settings.url);
+  }
+
+  /** The name under which secrets of the current server are stored: its address, or `local`. */
+  get server(): string {
+    return this.#server;
+  }
+
   /** Connects, in place of an earlier connection. It resolves when there is a connection, or none is possible. */
   async reconnect(): Promise<void> {
     this.#abort.abort();
     const abort = (this.#abort = new AbortController());
-    await this.#client?.close();
+    this.#failure = undefined;
+    this.#problem = '';
+    const previous = this.#client;
     this.#replace(undefined);
     this.#report({ kind: 'connecting', attempt: 1 });
     try {
+      await previous?.close();
       const client = await connect({
-        find: () => this.#endpoint(),
-        clientInfo: { name: 'strata-vscode', version: '0.1.0' },
+        find: await this.#finder(abort.signal),
+        clientInfo: { name: 'strata-vscode', version: VERSION },
         handlers: this.#handlers,
         ...(this.#platform.WebSocket ? { WebSocket: this.#platform.WebSocket } : {}),
         signal: abort.signal,
@@ -75,41 +113,54 @@ export class Connection implements vscode.Disposable {
     } catch (thrown) {
       if (abort.signal.aborted) return;
       const error = thrown instanceof Error ? thrown : new Error(String(thrown));
-      this.#problem ||= 'refused';
       this.#report({ kind: 'closed', reason: error.message, error });
     }
   }
 
   retryNow(): void {
-    if (this.#client) this.#client.retryNow();
+    if (this.#client && this.#state.kind !== 'closed') this.#client.retryNow();
     else void this.reconnect();
   }
 
   dispose(): void {
     this.#abort.abort();
+    this.#tokenChanged.dispose();
     void this.#client?.close();
     this.#changed.dispose();
     this.#replaced.dispose();
   }
 
-  /** Returns where the server is. It is called before each attempt. */
-  async #endpoint(): Promise<Endpoint> {
-    const { url } = settings;
-    this.#problem = '';
-    if (url !== '') {
-      const token = await this.#token.read();
-      return { url, ...(token === '' ? {} : { token }) };
+  /** Returns the function that is called for the endpoint before each attempt. It throws if the settings allow no attempt. */
+  async #finder(signal: AbortSignal): Promise<() => Endpoint | Promise<Endpoint>> {
+    const url = this.address;
+    this.#server = url ?? LOCAL;
+    if (settings.url === '') {
+      const find = this.#platform.find;
+      if (find) return () => this.#findLocal(find, signal);
+      throw new Unusable('noAddress', vscode.l10n.t('Set the address of the server'));
     }
-    if (!this.#platform.find) {
-      this.#problem = 'noAddress';
-      throw new Error(vscode.l10n.t('Set the address of the server'));
-    }
+    if (url === undefined) throw new Unusable('badAddress', vscode.l10n.t('{0} in the setting strata.server.url is not the address of a server', settings.url));
+    const token = await this.#tokens.read(url);
+    if (token === '') throw new Unusable('noToken', vscode.l10n.t('Set the token of the server at {0}', url));
+    this.#url = url;
+    return () => ({ url, token });
+  }
+
+  async #findLocal(find: NonNullable<Platform['find']>, signal: AbortSignal): Promise<Endpoint> {
     try {
-      return await this.#platform.find();
+      const found = await find({ start: settings.start && !this.#failure, onStart: () => this.#starting(signal), signal });
+      this.#url = found.url;
+      return found;
     } catch (error) {
-      if (error instanceof NotInstalled) this.#problem = 'notInstalled';
-      throw error;
+      if (error instanceof Unusable && error.lack !== 'notRunning') this.#failure = error;
+      throw this.#failure ?? error;
     }
+  }
+
+  #starting(signal: AbortSignal): void {
+    if (signal.aborted) return;
+    this.#isStarting = true;
+    this.#tell();
   }
 
   #replace(client: Client | undefined): void {
@@ -120,8 +171,19 @@ export class Connection implements vscode.Disposable {
 
   #report(state: ConnectionState): void {
     this.#state = state;
-    if (state.kind === 'open') this.#problem = '';
-    void vscode.commands.executeCommand('setContext', 'strata.connection', this.#problem || state.kind);
+    this.#isStarting = false;
+    if (state.kind === 'open') this.#failure = undefined;
+    if (state.kind !== 'connecting') this.#problem = 'error' in state ? problemOf(state.error) : '';
+    this.#tell();
+  }
+
+  #tell(): void {
+    void vscode.commands.executeCommand('setContext', 'strata.connection', this.#problem || (this.#isStarting ? 'starting' : this.#state.kind));
     this.#changed.fire();
   }
+}
+
+function problemOf(error: Error): Problem {
+  if (error instanceof Unusable) return error.lack;
+  return error instanceof ConnectionRefused ? error.reason : '';
 }

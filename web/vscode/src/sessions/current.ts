@@ -12,6 +12,7 @@ export class CurrentSession implements vscode.Disposable {
   readonly #state: vscode.Memento;
   readonly #changed = new vscode.EventEmitter<void>();
   readonly #figures = new vscode.EventEmitter<void>();
+  readonly #received = new vscode.EventEmitter<SessionEvent>();
   #client: Client | undefined;
   #id: string | null;
   #abort = new AbortController();
@@ -21,6 +22,8 @@ export class CurrentSession implements vscode.Disposable {
   /** There is another session, or none. */
   readonly onDidChange = this.#changed.event;
   readonly onDidChangeFigures = this.#figures.event;
+  /** An event of the session. */
+  readonly onDidReceive = this.#received.event;
 
   constructor(state: vscode.Memento) {
     this.#state = state;
@@ -57,6 +60,7 @@ export class CurrentSession implements vscode.Disposable {
     this.#abort.abort();
     this.#changed.dispose();
     this.#figures.dispose();
+    this.#received.dispose();
   }
 
   #watch(): void {
@@ -70,6 +74,7 @@ export class CurrentSession implements vscode.Disposable {
   async #follow(client: Client, id: string, signal: AbortSignal): Promise<void> {
     try {
       for await (const event of client.session(id).watch({ signal })) {
+        this.#received.fire(event);
         if (changesFigures(event)) void this.#read(client, id, signal);
       }
     } catch {

@@ -1,9 +1,10 @@
 import type { Action, FromView, ToView } from '../channel/messages.ts';
 import type { Channel } from '../channel/remote.ts';
 
-declare function acquireVsCodeApi(): { postMessage(message: unknown): void };
+declare function acquireVsCodeApi(): { postMessage(message: unknown): void; getState(): unknown; setState(state: unknown): void };
 
-const editor = acquireVsCodeApi();
+/** The editor around this page. Its state is that of the page, and outlives the document. */
+export const editor = acquireVsCodeApi();
 
 /** The channel of this page to the extension host. */
 export const channel: Channel = {

@@ -11,6 +11,7 @@ export function Chat() {
     <div class="chat">
       <Banner />
       <main class="session-main" id="main" tabIndex={-1}>
+        <h1 class="hidden">{current.value?.title.value || 'Strata chat'}</h1>
         <Content />
       </main>
       <Toasts />
@@ -19,7 +20,14 @@ export function Chat() {
 }
 
 function Content() {
-  if (refusal.value !== '') return <Empty title="Not connected"><p>{refusal.value}</p></Empty>;
+  if (refusal.value !== '') {
+    return (
+      <Empty title="Not connected">
+        <p>{refusal.value}</p>
+        <p class="empty-actions"><button type="button" class="button primary" onClick={() => perform({ kind: 'fixConnection' })}>Fix connection</button></p>
+      </Empty>
+    );
+  }
   if (!client.value) return <Progress value={undefined} label="Connecting" />;
   const view = current.value;
   if (view) return <Conversation key={view.id} view={view} />;

@@ -2,13 +2,16 @@ import * as vscode from 'vscode';
 import { ErrorCode, RpcError, type RequestHandlers } from '@strata/client';
 import { HeldFolders } from '../held/folders.js';
 import { settings } from '../settings.js';
-import { changeOf, linesOf } from './lines.js';
+import { create, exists, open, replaceText } from './edits.js';
+import { linesOf } from './lines.js';
 import { mappingsOf, pathOf, uriOf } from './paths.js';
+import { ReadVersions } from './versions.js';
 
 /** The files of the server in the editor. */
 export class Files {
   /** Whether paths of the server are files of this machine, unless a setting maps them. */
   readonly #local: boolean;
+  readonly #read = new ReadVersions();
 
   constructor(local: boolean) {
     this.#local = local;
@@ -36,12 +39,13 @@ export class Files {
   }
 
   readonly handlers: Required<Pick<RequestHandlers, 'readTextFile' | 'writeTextFile'>> = {
-    readTextFile: async ({ path, line, limit }) => {
+    readTextFile: async ({ sessionId, path, line, limit }) => {
       const document = await open(this.#known(path));
+      this.#read.add(document, sessionId);
       return { content: linesOf(document.getText(), line, limit) };
     },
-    writeTextFile: async ({ path, content }) => {
-      await write(this.#known(path), content);
+    writeTextFile: async ({ sessionId, path, content }) => {
+      await write(this.#known(path), content, (document) => this.#read.isNewest(document, sessionId));
       return null;
     },
   };
@@ -53,44 +57,15 @@ export class Files {
   }
 }
 
-/** Returns the document of a file, with unsaved text. */
-async function open(uri: vscode.Uri): Promise<vscode.TextDocument> {
-  try {
-    return await vscode.workspace.openTextDocument(uri);
-  } catch (error) {
-    if (await exists(uri)) throw error;
-    throw new RpcError(ErrorCode.notFound, `${uri.fsPath} does not exist`, { kind: 'file', id: uri.fsPath });
-  }
-}
-
-async function exists(uri: vscode.Uri): Promise<boolean> {
-  try {
-    await vscode.workspace.fs.stat(uri);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
 /**
- * Replaces the text of a file by one edit, which can be undone. A document without unsaved text is saved, so that commands
- * see the edit; one with unsaved text stays unsaved, because that text is not the server's to save.
+ * Replaces the text of a file, or creates it. A document without unsaved text is saved, so that commands see the edit; one
+ * with unsaved text stays unsaved, because that text is not the server's to save.
  */
-async function write(uri: vscode.Uri, content: string): Promise<void> {
-  const edit = new vscode.WorkspaceEdit();
-  if (!(await exists(uri))) {
-    edit.createFile(uri, { contents: new TextEncoder().encode(content) });
-    return apply(edit, uri);
-  }
+async function write(uri: vscode.Uri, content: string, isNewest: (document: vscode.TextDocument) => boolean): Promise<void> {
+  if (!(await exists(uri))) return create(uri, content);
   const document = await open(uri);
-  const change = changeOf(document.getText(), content);
-  if (!change) return;
+  if (!isNewest(document)) throw new Error(`${uri.fsPath} has changed since it was read`);
   const unsaved = document.isDirty;
-  edit.replace(uri, new vscode.Range(document.positionAt(change.start), document.positionAt(change.end)), change.text);
-  await apply(edit, uri);
-  if (!unsaved && !(await document.save())) throw new Error(`${uri.fsPath}: the editor could not save the file`);
-}
-
-async function apply(edit: vscode.WorkspaceEdit, uri: vscode.Uri): Promise<void> {
-  if (!(await vscode.workspace.applyEdit(edit))) throw new Error(`${uri.fsPath}: the editor did not apply the edit`);
+  if (!(await replaceText(document, content)) || unsaved) return;
+  if (!(await document.save())) throw new Error(`${uri.fsPath}: the editor could not save the file`);
 }

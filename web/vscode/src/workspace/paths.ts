@@ -6,11 +6,31 @@ export interface Mapping {
   path: string;
 }
 
-/** Returns the mappings of the setting `strata.pathMappings`, the longest first. */
-export function mappingsOf(setting: Readonly<Record<string, string>>): Mapping[] {
+/** Returns the mappings of the setting `strata.pathMappings` that are valid, the longest first. */
+export function mappingsOf(setting: Readonly<Record<string, unknown>>): Mapping[] {
   return Object.entries(setting)
+    .filter(isMapping)
     .map(([uri, path]) => ({ uri: trimmed(uri), path: trimmed(path) }))
     .sort((a, b) => b.path.length - a.path.length);
+}
+
+/** Returns the URIs of the mappings that are not valid: each needs a scheme, and an absolute path. */
+export function invalidMappings(setting: Readonly<Record<string, unknown>>): string[] {
+  return Object.entries(setting).flatMap((entry) => (isMapping(entry) ? [] : [entry[0]]));
+}
+
+function isMapping(entry: [string, unknown]): entry is [string, string] {
+  const [uri, path] = entry;
+  return /^[a-z][a-z\d+.-]*:\S*$/i.test(uri) && isWellFormed(uri) && typeof path === 'string' && /^(?:\/|[a-z]:[/\\]|\\\\)/i.test(path);
+}
+
+function isWellFormed(uri: string): boolean {
+  try {
+    decodeURIComponent(uri);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** Returns the URI of a path of the server, undefined if no mapping contains it. */

@@ -1,9 +1,23 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import * as vscode from 'vscode';
 import { ErrorCode, RpcError, type ExitStatus, type TerminalHandlers } from '@strata/client';
+import { commandEnvironment } from './environment.js';
+import { Tail } from './tail.js';
 
 /** The size of the output that is kept if the server names none, in bytes. */
 const DEFAULT_LIMIT = 1 << 20;
+
+/** The size of the output that a terminal shows, in bytes: the editor takes it faster than it draws it. */
+const MAX_SHOWN = 16 << 20;
+
+/** The time between the request to end and the end, in milliseconds. */
+const KILL_DELAY = 2000;
+
+/** The time for processes to end that a command has left in the background, in milliseconds. */
+const REST_DELAY = 500;
+
+/** The exit code of a shell for a command that does not exist. */
+const NOT_FOUND = 127;
 
 /** Runs the commands of the model, each in a terminal of the editor that shows its output. */
 export class Terminals implements TerminalHandlers, vscode.Disposable {
@@ -11,12 +25,12 @@ export class Terminals implements TerminalHandlers, vscode.Disposable {
   #last = 0;
 
   readonly create: TerminalHandlers['create'] = ({ command, args = [], env = [], cwd, outputByteLimit }) => {
-    const variables = { ...process.env, ...Object.fromEntries(env.map(({ name, value }) => [name, value])) };
+    const variables = { ...commandEnvironment(), ...Object.fromEntries(env.map(({ name, value }) => [name, value])) };
     const child = spawn(command, args, {
       ...(cwd ? { cwd } : {}), env: variables, stdio: ['ignore', 'pipe', 'pipe'], detached: process.platform !== 'win32', windowsHide: true,
     });
     const terminalId = `terminal-${++this.#last}`;
-    this.#running.set(terminalId, new CommandTerminal(child, shown(command, args), outputByteLimit ?? DEFAULT_LIMIT));
+    this.#running.set(terminalId, new CommandTerminal(child, shown(command, args), Math.max(outputByteLimit ?? DEFAULT_LIMIT, 0)));
     return { terminalId };
   };
 
@@ -24,7 +38,10 @@ export class Terminals implements TerminalHandlers, vscode.Disposable {
 
   readonly waitForExit: TerminalHandlers['waitForExit'] = ({ terminalId }) => this.#terminal(terminalId).exit;
 
-  readonly kill: TerminalHandlers['kill'] = ({ terminalId }) => this.#terminal(terminalId).kill();
+  readonly kill: TerminalHandlers['kill'] = ({ terminalId }) => {
+    this.#terminal(terminalId).end();
+    return null;
+  };
 
   readonly release: TerminalHandlers['release'] = ({ terminalId }) => {
     this.#terminal(terminalId).release();
@@ -32,9 +49,9 @@ export class Terminals implements TerminalHandlers, vscode.Disposable {
     return null;
   };
 
-  /** Ends all commands. */
+  /** Ends all commands, without delay: without its connection, the server uses no terminal any longer. */
   dispose(): void {
-    for (const terminal of this.#running.values()) terminal.release();
+    for (const terminal of this.#running.values()) terminal.dispose();
     this.#running.clear();
   }
 
@@ -54,79 +71,111 @@ export function shown(command: string, args: readonly string[]): string {
 
 /** A command and the terminal that shows its output. Closing the terminal ends the command. */
 class CommandTerminal {
+  /** Resolves when the command has ended, with all processes that it left in its process group. */
   readonly exit: Promise<ExitStatus>;
   readonly #child: ChildProcess;
-  readonly #limit: number;
+  readonly #output: Tail;
   readonly #written = new vscode.EventEmitter<string>();
   readonly #terminal: vscode.Terminal;
-  #output = Buffer.alloc(0);
-  #truncated = false;
-  #status: ExitStatus | undefined;
   readonly #line: string;
   /** Divides chunks between characters. */
   readonly #decoder = new TextDecoder();
+  #status: ExitStatus | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #shown = 0;
   /** The terminal takes output: until then, it is kept only. */
   #isOpen = false;
 
   constructor(child: ChildProcess, line: string, limit: number) {
     this.#child = child;
-    this.#limit = limit;
+    this.#output = new Tail(limit);
     this.#line = line;
     for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk: Buffer) => this.#add(chunk));
     this.exit = new Promise((resolve) => {
+      const ended = (status: ExitStatus): void => resolve((this.#status ??= status));
       child.on('error', ({ message }) => {
         this.#add(Buffer.from(`${message}\n`));
-        resolve((this.#status ??= { exitCode: 127 }));
+        ended({ exitCode: NOT_FOUND });
       });
-      child.on('close', (exitCode, signal) => resolve((this.#status ??= { exitCode, signal })));
+      child.on('exit', () => this.#endRest());
+      child.on('close', (exitCode, signal) => ended({ exitCode, signal }));
     });
     this.#terminal = vscode.window.createTerminal({
       name: `Strata: ${line.slice(0, 40)}`,
       iconPath: new vscode.ThemeIcon('sparkle'),
-      pty: { onDidWrite: this.#written.event, open: () => this.#opened(), close: () => void this.kill() },
+      pty: { onDidWrite: this.#written.event, open: () => this.#opened(), close: () => this.end() },
     });
   }
 
   output(): { output: string; truncated: boolean; exitStatus?: ExitStatus } {
-    let start = 0;
-    while (start < this.#output.length && (this.#output[start]! & 0xc0) === 0x80) start++; // within a character
-    return { output: this.#output.toString('utf8', start), truncated: this.#truncated, ...(this.#status ? { exitStatus: this.#status } : {}) };
+    return { output: this.#output.text(), truncated: this.#output.isTruncated, ...(this.#status ? { exitStatus: this.#status } : {}) };
   }
 
-  /** Ends the command with all processes that it has started. */
-  kill(): null {
-    const { pid } = this.#child;
-    if (pid === undefined || this.#status) return null;
-    if (process.platform === 'win32') spawn('taskkill', ['/pid', String(pid), '/T', '/F'], { windowsHide: true });
-    else {
-      try {
-        process.kill(-pid, 'SIGKILL');
-      } catch {
-        // ended meanwhile
-      }
-    }
-    return null;
+  /** Asks the command and all processes that it has started to end, and ends them after a delay. */
+  end(): void {
+    if (this.#status || this.#child.exitCode !== null || this.#child.signalCode !== null) return;
+    this.#signal('SIGTERM');
+    this.#endAfter(KILL_DELAY);
   }
 
   /** Ends the command, and closes the terminal unless the user looks at it. */
   release(): void {
-    this.kill();
+    this.end();
     if (vscode.window.activeTerminal !== this.#terminal) this.#terminal.dispose();
   }
 
+  dispose(): void {
+    if (!this.#status || this.#timer) this.#signal('SIGKILL');
+    clearTimeout(this.#timer);
+    this.#terminal.dispose();
+  }
+
+  /** Ends the processes that the command has left in the background. Those that have left its group keep the output open only. */
+  #endRest(): void {
+    this.#signal('SIGTERM');
+    this.#endAfter(REST_DELAY);
+  }
+
+  #endAfter(delay: number): void {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined;
+      this.#signal('SIGKILL');
+      if (this.#child.exitCode === null && this.#child.signalCode === null) return;
+      this.#child.stdout?.destroy();
+      this.#child.stderr?.destroy();
+    }, delay);
+  }
+
+  /** Sends a signal to the process group of the command. On Windows, it ends the tree of processes. */
+  #signal(signal: 'SIGTERM' | 'SIGKILL'): void {
+    const { pid } = this.#child;
+    if (pid === undefined) return;
+    if (process.platform === 'win32') {
+      spawn('taskkill', ['/pid', String(pid), '/T', '/F'], { windowsHide: true, stdio: 'ignore' }).on('error', () => this.#child.kill());
+      return;
+    }
+    try {
+      process.kill(-pid, signal);
+    } catch {
+      // all have ended
+    }
+  }
+
   #add(chunk: Buffer): void {
-    const all = Buffer.concat([this.#output, chunk]);
-    this.#truncated ||= all.length > this.#limit;
-    this.#output = all.subarray(-this.#limit);
+    this.#output.add(chunk);
     if (this.#isOpen) this.#show(this.#decoder.decode(chunk, { stream: true }));
   }
 
   #opened(): void {
     this.#isOpen = true;
-    this.#show(`$ ${this.#line}\n${this.#decoder.decode(this.#output, { stream: true })}`);
+    this.#show(`$ ${this.#line}\n${this.#output.text()}`);
   }
 
   #show(text: string): void {
-    this.#written.fire(text.replace(/\r?\n/g, '\r\n'));
+    if (this.#shown > MAX_SHOWN) return;
+    this.#shown += text.length;
+    const more = this.#shown > MAX_SHOWN ? `\n${vscode.l10n.t('The rest of the output is too long to be shown.')}\n` : '';
+    this.#written.fire((text + more).replace(/\r?\n/g, '\r\n'));
   }
 }

@@ -402,10 +402,7 @@ func TestExportAndImport(t *testing.T) {
 
 	e.command("Strata: Import Session")
 	e.WaitText(".quick-input-titlebar", "Import Session")
-	e.Wait(`document.querySelector(".quick-input-widget input") === document.activeElement`)
-	e.Run(chromedp.KeyEvent("Echidna.jsonl"))
-	e.Wait(`document.querySelector(".quick-input-widget input").value.endsWith("Echidna.jsonl")`)
-	e.Type(kb.Enter)
+	e.Click(".quick-input-list .monaco-list-row[aria-label^='Echidna.jsonl']")
 	e.Wait(fmt.Sprintf("document.querySelectorAll(%q).length === 2", row("Sessions", "Echidna")))
 	e.chat("#prompt").waitText(".transcript", "echidna digs.")
 }

@@ -277,6 +277,7 @@ func TestSessionsView(t *testing.T) {
 	}
 	fork := all[slices.IndexFunc(all, func(s listedSession) bool { return s.SessionID != first })].SessionID
 	ask[any](c, "_strata/session/rename", map[string]any{"sessionId": fork, "title": "The fork"}) // another client
+	e.Wait(fmt.Sprintf("document.querySelector(%q)", row("Sessions", "The fork"))) // the rows have their places
 
 	e.focusSession("The quokka")
 	e.Type(kb.Delete)
@@ -402,10 +403,7 @@ func TestExportAndImport(t *testing.T) {
 
 	e.command("Strata: Import Session")
 	e.WaitText(".quick-input-titlebar", "Import Session")
-	e.Wait(`document.querySelector(".quick-input-widget input") === document.activeElement`)
-	e.Run(chromedp.KeyEvent("Echidna.jsonl"))
-	e.Wait(`document.querySelector(".quick-input-widget input").value.endsWith("Echidna.jsonl")`)
-	e.Type(kb.Enter)
+	e.Click(".quick-input-list .monaco-list-row[aria-label^='Echidna.jsonl']")
 	e.Wait(fmt.Sprintf("document.querySelectorAll(%q).length === 2", row("Sessions", "Echidna")))
 	e.chat("#prompt").waitText(".transcript", "echidna digs.")
 }

@@ -1,0 +1,1 @@
+import{h as a,j as c}from"./hud-chunk-5TH4UGNE.js";var h="(min-width: 1200px)",m="(max-width: 799.98px)",r="themechange";function d(e){let[o,s]=a(()=>matchMedia(e).matches);return c(()=>{let t=matchMedia(e),n=()=>s(t.matches);return n(),t.addEventListener("change",n),()=>t.removeEventListener("change",n)},[e]),o}export{h as a,m as b,r as c,d};

@@ -45,7 +45,7 @@ vsix: ## build bin/strata.vsix, the extension for VS Code, from web/vscode, web/
 	GO=$(GO) web/vscode/build
 	mkdir -p bin
 	cp LICENSE web/vscode/
-	cd web/vscode && npx vsce package --no-dependencies --allow-missing-repository --out ../../bin/strata.vsix
+	cd web/vscode && npx vsce package --no-dependencies --allow-missing-repository --no-rewrite-relative-links --out ../../bin/strata.vsix
 
 screenshots: ## write the screenshots of the HUD to docs/images, and those of the extension to web/vscode/media
 	.ci/install-tools chromium node npm

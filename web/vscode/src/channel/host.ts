@@ -29,12 +29,7 @@ export class Served {
 
   /** Handles a message about calls and streams. Reports whether it was one. */
   take(message: FromView): boolean {
-    switch (message.type) {
-      case 'call':
-      case 'open':
-      case 'prompt':
-        if (this.#refuses(message)) return true;
-    }
+    if ((message.type === 'call' || message.type === 'open' || message.type === 'prompt') && this.#refuses(message)) return true;
     switch (message.type) {
       case 'call':
         void this.#call(message);

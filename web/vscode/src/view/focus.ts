@@ -14,7 +14,11 @@ export function focusPrompt(): void {
     waits = false;
     if (document.activeElement === document.body) prompt.focus();
   };
-  addEventListener('pointerdown', () => (waits = !(pressed = true)), { capture: true });
+  const press = (): void => {
+    pressed = true;
+    waits = false;
+  };
+  addEventListener('pointerdown', press, { capture: true });
   addEventListener('pointerup', () => (pressed = false), { capture: true });
   addEventListener('blur', () => (waits = false));
   addEventListener('focus', () => {

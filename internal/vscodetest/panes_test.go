@@ -206,11 +206,8 @@ func TestManyFilesInTheContext(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	e.start(t)
-	e.tall()
-	e.newSession()
 	c := e.rpc(t)
-	sid := c.session()
+	sid := c.NewSession(e.site.disk)
 	for i := range many {
 		ask[any](c, "_strata/files/add", map[string]any{"sessionId": sid, "path": fmt.Sprintf("file%04d.txt", i)})
 	}
@@ -221,6 +218,12 @@ func TestManyFilesInTheContext(t *testing.T) {
 	if len(files) != many {
 		t.Fatalf("the server has %d files", len(files))
 	}
+	e.start(t)
+	e.tall()
+	e.connect()
+	e.focus("Sessions")
+	e.Click(row("Sessions", "Untitled session"))
+	e.Wait(`document.activeElement?.tagName === "IFRAME"`)
 	e.WaitText(pane("Context")+" .pane-header", grouped(sum)+" tokens")
 	e.focus("Context")
 	e.Type(kb.End)

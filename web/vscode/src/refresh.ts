@@ -4,12 +4,14 @@
  */
 export class Refresh {
   readonly #work: () => Promise<void>;
+  readonly #pause: () => Promise<void>;
   #running = false;
   #again = false;
 
-  /** `work` is run for each request. It must not reject. */
-  constructor(work: () => Promise<void>) {
+  /** `work` must not reject. `pause` follows each run, by default 100 ms: a burst of events then causes few runs. */
+  constructor(work: () => Promise<void>, pause = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 100))) {
     this.#work = work;
+    this.#pause = pause;
   }
 
   request(): void {
@@ -22,6 +24,7 @@ export class Refresh {
     while (this.#again) {
       this.#again = false;
       await this.#work();
+      await this.#pause();
     }
     this.#running = false;
   }

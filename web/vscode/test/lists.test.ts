@@ -56,7 +56,7 @@ test('work that is asked for while it runs runs once more, and never twice at on
     runs++;
     await new Promise<void>((resolve) => waiting.push(resolve));
     running--;
-  });
+  }, () => Promise.resolve());
   for (let i = 0; i < 5; i++) refresh.request();
   assert.equal(runs, 1);
   waiting.shift()!();

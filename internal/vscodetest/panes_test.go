@@ -280,7 +280,7 @@ func TestSessionsView(t *testing.T) {
 	}
 	fork := all[slices.IndexFunc(all, func(s listedSession) bool { return s.SessionID != first })].SessionID
 	ask[any](c, "_strata/session/rename", map[string]any{"sessionId": fork, "title": "The fork"}) // another client
-	e.Wait(fmt.Sprintf("document.querySelector(%q)", row("Sessions", "The fork"))) // the rows have their places
+	e.Wait(fmt.Sprintf("document.querySelector(%q)", row("Sessions", "The fork")))                // the rows have their places
 
 	e.focusSession("The quokka")
 	e.Type(kb.Delete)

@@ -136,7 +136,7 @@ func TestAxeFindsNoViolation(t *testing.T) {
 			"#/session/" + sid: `document.querySelector(".question")`, "#/session/" + sid + "/tiers": `document.querySelector(".inspected .panel")`,
 		} {
 			hudtest.EvalIn[string](h, "location.hash = "+quoted(address))
-			h.Wait(shown)
+			h.Wait(shown + ` && !document.querySelector(".stale")`) // what is not up to date is pale
 			check(fmt.Sprintf("%s in the panel, %s", strings.Replace(address, sid, "ID", 1), name), h)
 		}
 	}

@@ -222,7 +222,7 @@ func TestManyFilesInTheContext(t *testing.T) {
 	e.tall()
 	e.connect()
 	e.focus("Sessions")
-	e.openSession("Untitled session")
+	e.openRow("Untitled session")
 	e.WaitText(pane("Context")+" .pane-header", grouped(sum)+" tokens")
 	e.focus("Context")
 	e.Type(kb.End)
@@ -304,15 +304,15 @@ func TestSessionsView(t *testing.T) {
 	}
 }
 
-// openSession opens a session of the tree. The chat then has the focus.
-func (e *editor) openSession(title string) {
+// openRow opens a session of the tree by its title. The chat then has the focus.
+func (e *editor) openRow(title string) {
 	e.Click(row("Sessions", title))
 	e.chat("#prompt").Wait(`document.hasFocus() && document.activeElement?.id === "prompt"`)
 }
 
 // focusSession opens a session of the tree, and moves the focus back to the tree.
 func (e *editor) focusSession(title string) {
-	e.openSession(title)
+	e.openRow(title)
 	e.focus("Sessions")
 	e.Wait(fmt.Sprintf("document.querySelector(%q)", row("Sessions", title)+".focused"))
 }

@@ -3,6 +3,7 @@ package remote
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"strata/filecontext"
 	"strata/filecontext/source"
@@ -113,11 +114,13 @@ func (f *Files) readsSome(c clients.Client) bool {
 	return !f.single[c]
 }
 
-// cannotReadSome notes that a client does not serve ReadFiles.
+// cannotReadSome notes that a client does not serve ReadFiles, unless the client has left.
 func (f *Files) cannotReadSome(c clients.Client) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.single[c] = true
+	if slices.Contains(f.holders, c) {
+		f.single[c] = true
+	}
 }
 
 // hasCode reports whether a client responded with an error of this code.

@@ -35,7 +35,7 @@ type session struct {
 	folder string // names the files, absolute
 
 	mu      sync.Mutex
-	holders []clients.Client        // that have the files, the newest first
+	holders []clients.Client        // that have the files, the newest first, those that did not respond in time last
 	single  map[clients.Client]bool // of the holders, those that do not serve ReadFiles
 	joined  chan struct{}           // closed when a client joins, and replaced
 
@@ -57,14 +57,17 @@ func New(folder string) *Files {
 // session: the client receives it before a request that changes a file, so that it knows of the call.
 func (f *Files) Patient(after func() uint64) *Files { return &Files{f.session, returnTime, after} }
 
-// Join adds a client that has subscribed, and reports whether it has the files: clients without files of this session have no
-// effect. The newest client is asked.
+// Join adds a client that has subscribed, and reports whether it is asked from now on and was not before. Clients that cannot
+// have files have no effect. The newest client is asked.
 func (f *Files) Join(client clients.Client) bool {
 	if !client.Can(clients.Workspaces) {
 		return false
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if len(f.holders) > 0 && f.holders[0] == client {
+		return false
+	}
 	f.holders = append([]clients.Client{client}, f.without(client)...)
 	close(f.joined)
 	f.joined = make(chan struct{})
@@ -125,27 +128,43 @@ func (f *Files) Terminal() clients.Client {
 // errNotHolder is the error of a client that does not have the files, whatever it said.
 var errNotHolder = errors.New("the client has other files")
 
-// ask sends a request to the client that has the files, and to the next one if its connection has ended, or if it has other
-// files. name is the path for errors.
+// ask sends a request that changes nothing to the client that has the files, and to the next one if its connection has ended,
+// if it has other files, or if it does not respond in time. name is the path for errors.
 func ask[T any](ctx context.Context, f *Files, name string, request func(clients.Client) (T, error)) (T, error) {
-	for client := f.holder(ctx); client != nil; client = f.holder(ctx) {
-		result, err := request(client)
-		if err == nil {
-			return result, nil
-		}
-		if ctx.Err() != nil {
-			return result, ctx.Err()
-		}
-		if !errors.Is(err, clients.ErrGone) && !errors.Is(err, errNotHolder) {
-			return result, refused(name, err)
-		}
-		f.Leave(client)
-	}
 	var none T
+	late := make(map[clients.Client]bool)
+	for client := f.holder(ctx); client != nil; client = f.holder(ctx) {
+		if late[client] {
+			return none, refused(name, clients.ErrLate)
+		}
+		result, err := request(client)
+		switch {
+		case err == nil:
+			return result, nil
+		case ctx.Err() != nil:
+			return none, ctx.Err()
+		case errors.Is(err, clients.ErrLate):
+			late[client] = true
+			f.askLast(client)
+		case errors.Is(err, clients.ErrGone), errors.Is(err, errNotHolder):
+			f.Leave(client)
+		default:
+			return none, refused(name, err)
+		}
+	}
 	if ctx.Err() != nil {
 		return none, ctx.Err()
 	}
 	return none, &filecontext.RefusedError{Path: name, Reason: filecontext.ReasonAway}
+}
+
+// askLast makes a client that does not respond in time the last one to be asked.
+func (f *Files) askLast(client clients.Client) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if slices.Contains(f.holders, client) {
+		f.holders = append(f.without(client), client)
+	}
 }
 
 // maxMessage is the maximum length of a client's message in an error, in characters.

@@ -193,6 +193,49 @@ func TestAnotherClientTakesOver(t *testing.T) {
 	}
 }
 
+// Another client that has the files is asked in the place of one that does not respond, and the latter is asked last then.
+func TestAnotherClientIsAskedForOneThatDoesNotRespond(t *testing.T) {
+	text := func(string) (string, error) { return "text", nil }
+	late := func(string) (string, error) { return "", clients.ErrLate }
+	first, second := &client{read: text, write: func(string) error { return nil }}, &client{read: late}
+	f := with(first, second)
+	for range 2 {
+		if got, err := f.Read(t.Context(), "a", source.Reading{Limit: 10}); err != nil || string(got.Data) != "text" {
+			t.Fatalf("read %q, %v", got.Data, err)
+		}
+	}
+	if !slices.Equal(second.asked, []string{"read /project/a"}) {
+		t.Errorf("the client that does not respond was asked for %q", second.asked)
+	}
+	first.read = late
+	if _, err := f.Read(t.Context(), "a", source.Reading{Limit: 10}); filecontext.ReasonOf(err) != filecontext.ReasonAway || !strings.Contains(err.Error(), "in time") {
+		t.Errorf("nobody responds: %v", err)
+	}
+	if f.IsAway() || len(first.asked) != 3 || len(second.asked) != 2 {
+		t.Errorf("asked %q and %q", first.asked, second.asked)
+	}
+}
+
+// A client that joins again changes nothing, and one that has left is not remembered, whatever its requests still say.
+func TestClientsThatJoinAgainOrHaveLeft(t *testing.T) {
+	c := &client{}
+	f := New("/project")
+	if !f.Join(c) || f.Join(c) {
+		t.Error("the first Join must report a change, the second none")
+	}
+	c.readSome = func(clients.ReadMany) ([]clients.ReadResult, error) {
+		f.Leave(c)
+		return nil, &clients.Refused{Code: notServed}
+	}
+	c.read = func(string) (string, error) { return "", &clients.Refused{Code: notFound} }
+	if _, err := f.Read(t.Context(), "a", source.Reading{Limit: 10}); filecontext.ReasonOf(err) != filecontext.ReasonMissing {
+		t.Errorf("got %v", err)
+	}
+	if len(f.single) > 0 {
+		t.Error("a client that has left is remembered")
+	}
+}
+
 // A call of a tool waits for a client that returns; other requests do not.
 func TestPatientFilesWaitForAClient(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

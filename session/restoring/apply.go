@@ -127,6 +127,9 @@ func (a *applying) put(ctx context.Context, path string, now, put history.FileVe
 	plan, err := change.Files{Roots: a.Roots}.Put(ctx, path, hash, v)
 	if err == nil {
 		err = plan.Make(ctx)
+		if err != nil && ctx.Err() == nil && plan.State(ctx) == change.Done {
+			err = nil // the response of a client came too late
+		}
 	}
 	if err != nil && ctx.Err() == nil {
 		return &fileError{err}

@@ -35,6 +35,9 @@ type list struct {
 // List implements source.Files. Each call asks the client whether its list has changed; concurrent calls share neither
 // the request nor the response, because a file may have changed between them.
 func (f *Files) List(ctx context.Context) (*source.List, error) {
+	if f.holder(ctx) == nil { // waits for one before other requests for the list have to wait for this one
+		return nil, away(ctx, ".")
+	}
 	var last *list
 	select {
 	case last = <-f.listing:

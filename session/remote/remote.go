@@ -152,10 +152,15 @@ func ask[T any](ctx context.Context, f *Files, name string, request func(clients
 			return none, refused(name, err)
 		}
 	}
+	return none, away(ctx, name)
+}
+
+// away returns the error of a request for which there is no client, or that of ctx.
+func away(ctx context.Context, name string) error {
 	if ctx.Err() != nil {
-		return none, ctx.Err()
+		return ctx.Err()
 	}
-	return none, &filecontext.RefusedError{Path: name, Reason: filecontext.ReasonAway}
+	return &filecontext.RefusedError{Path: name, Reason: filecontext.ReasonAway}
 }
 
 // askLast makes a client that does not respond in time the last one to be asked.
@@ -221,11 +226,8 @@ func (f *Files) Move(ctx context.Context, from, to string) error {
 // change sends a request that changes files, to one client only: a client whose connection has ended may have made the change.
 func (f *Files) change(ctx context.Context, name string, request func(clients.Client) error) error {
 	client := f.holder(ctx)
-	switch {
-	case client == nil && ctx.Err() != nil:
-		return ctx.Err()
-	case client == nil:
-		return &filecontext.RefusedError{Path: name, Reason: filecontext.ReasonAway}
+	if client == nil {
+		return away(ctx, name)
 	}
 	switch err := request(client); {
 	case err == nil:
@@ -234,7 +236,7 @@ func (f *Files) change(ctx context.Context, name string, request func(clients.Cl
 		return ctx.Err()
 	case errors.Is(err, clients.ErrGone):
 		f.Leave(client)
-		return &filecontext.RefusedError{Path: name, Reason: filecontext.ReasonAway}
+		return away(ctx, name)
 	default:
 		return refused(name, err)
 	}

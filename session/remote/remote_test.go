@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"strata/filecontext"
 	"strata/filecontext/source"
@@ -251,6 +252,27 @@ func TestPatientFilesWaitForAClient(t *testing.T) {
 		synctest.Wait()
 		f.Join(&client{read: func(string) (string, error) { return "text", nil }})
 		if err := <-read; err != nil {
+			t.Errorf("after the return: %v", err)
+		}
+	})
+}
+
+// A call of a tool that waits for a client does not make other requests wait.
+func TestPatienceIsThatOfOneRequest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := New("/project")
+		listed := make(chan error)
+		go func() {
+			_, err := f.Patient(noEvent).List(t.Context())
+			listed <- err
+		}()
+		synctest.Wait()
+		begun := time.Now()
+		if _, err := f.List(t.Context()); filecontext.ReasonOf(err) != filecontext.ReasonAway || time.Since(begun) > 0 {
+			t.Errorf("%v after %v", err, time.Since(begun))
+		}
+		f.Join(&client{list: paged("a")})
+		if err := <-listed; err != nil {
 			t.Errorf("after the return: %v", err)
 		}
 	})

@@ -130,6 +130,18 @@ func TestAClientThatRefusesAPage(t *testing.T) {
 	}
 }
 
+// A client that has found all of its files says so with the changes.
+func TestAListBecomesComplete(t *testing.T) {
+	f := with(&client{list: func(l clients.List) (clients.ListPage, error) {
+		return clients.ListPage{Version: l.Since + "1", Changes: l.Since != "", Cut: len(l.Since) != 2}, nil
+	}})
+	for n, cut := range []bool{true, true, false, true} {
+		if list, err := f.List(t.Context()); err != nil || list.Cut != cut {
+			t.Errorf("list %d: %+v, %v", n, list, err)
+		}
+	}
+}
+
 // Lists of changes have the bounds of whole lists.
 func TestListsOfChangesEndAtTheirBounds(t *testing.T) {
 	n := 0

@@ -35,7 +35,7 @@ type session struct {
 	folder string // names the files, absolute
 
 	mu      sync.Mutex
-	holders []clients.Client        // that have the files, the newest first, those that did not respond in time last
+	holders []clients.Client        // that have the files, the newest first; see askLast
 	single  map[clients.Client]bool // of the holders, those that do not serve ReadFiles
 	joined  chan struct{}           // closed when a client joins, and replaced
 
@@ -129,13 +129,14 @@ func (f *Files) Terminal() clients.Client {
 var errNotHolder = errors.New("the client has other files")
 
 // ask sends a request that changes nothing to the client that has the files, and to the next one if its connection has ended,
-// if it has other files, or if it does not respond in time. name is the path for errors.
+// if it has other files, or if it does not respond in time. name is the path for errors. A client whose connection has ended, or
+// which says of the list that it has other files, is not asked again.
 func ask[T any](ctx context.Context, f *Files, name string, request func(clients.Client) (T, error)) (T, error) {
 	var none T
-	late := make(map[clients.Client]bool)
+	asked := make(map[clients.Client]error)
 	for client := f.holder(ctx); client != nil; client = f.holder(ctx) {
-		if late[client] {
-			return none, refused(name, clients.ErrLate)
+		if err, again := asked[client]; again {
+			return none, refused(name, err)
 		}
 		result, err := request(client)
 		switch {
@@ -143,8 +144,8 @@ func ask[T any](ctx context.Context, f *Files, name string, request func(clients
 			return result, nil
 		case ctx.Err() != nil:
 			return none, ctx.Err()
-		case errors.Is(err, clients.ErrLate):
-			late[client] = true
+		case errors.Is(err, clients.ErrLate), hasCode(err, notMine):
+			asked[client] = err
 			f.askLast(client)
 		case errors.Is(err, clients.ErrGone), errors.Is(err, errNotHolder):
 			f.Leave(client)
@@ -163,7 +164,7 @@ func away(ctx context.Context, name string) error {
 	return &filecontext.RefusedError{Path: name, Reason: filecontext.ReasonAway}
 }
 
-// askLast makes a client that does not respond in time the last one to be asked.
+// askLast makes a client that does not respond in time, or does not know what it is asked for, the last one to be asked.
 func (f *Files) askLast(client clients.Client) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

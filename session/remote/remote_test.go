@@ -217,6 +217,19 @@ func TestAnotherClientIsAskedForOneThatDoesNotRespond(t *testing.T) {
 	}
 }
 
+// A client that has joined and is asked for a file before it is asked for the list may have other files.
+func TestAFileOfAnotherClient(t *testing.T) {
+	first := &client{read: func(string) (string, error) { return "text", nil }, write: func(string) error { return nil }}
+	second := &client{read: func(string) (string, error) { return "", &clients.Refused{Code: notMine} }}
+	f := with(first, second)
+	if got, err := f.Read(t.Context(), "a", source.Reading{Limit: 10}); err != nil || string(got.Data) != "text" {
+		t.Errorf("read %q, %v", got.Data, err)
+	}
+	if err := f.Write(t.Context(), "a", "b"); err != nil || !slices.Contains(first.asked, "write /project/a") {
+		t.Errorf("write: %v", err)
+	}
+}
+
 // A client that joins again changes nothing, and one that has left is not remembered, whatever its requests still say.
 func TestClientsThatJoinAgainOrHaveLeft(t *testing.T) {
 	c := &client{}

@@ -74,13 +74,6 @@ func (f *Files) Join(client clients.Client) bool {
 	return true
 }
 
-// IsAway reports whether no client has the files now.
-func (f *Files) IsAway() bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return len(f.holders) == 0
-}
-
 // Leave removes a client that has unsubscribed, or whose connection has ended.
 func (f *Files) Leave(client clients.Client) {
 	f.mu.Lock()

@@ -212,7 +212,7 @@ func TestAnotherClientIsAskedForOneThatDoesNotRespond(t *testing.T) {
 	if _, err := f.Read(t.Context(), "a", source.Reading{Limit: 10}); filecontext.ReasonOf(err) != filecontext.ReasonAway || !strings.Contains(err.Error(), "in time") {
 		t.Errorf("nobody responds: %v", err)
 	}
-	if f.IsAway() || len(first.asked) != 3 || len(second.asked) != 2 {
+	if len(f.holders) != 2 || len(first.asked) != 3 || len(second.asked) != 2 {
 		t.Errorf("asked %q and %q", first.asked, second.asked)
 	}
 }

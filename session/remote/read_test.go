@@ -99,6 +99,25 @@ func TestAClientThatReadsOnlyOne(t *testing.T) {
 	}
 }
 
+// A client that has returned several files is asked for several again, even if it once needs too long.
+func TestAClientThatIsLateOnce(t *testing.T) {
+	f, c := reading([]clients.ReadResult{{Path: "a", Data: []byte("A")}}, nil)
+	all := c.readSome
+	for n := range 3 {
+		c.readSome = all
+		if n == 1 {
+			c.readSome = func(clients.ReadMany) ([]clients.ReadResult, error) { return nil, clients.ErrLate }
+		}
+		_, err := f.ReadSome(t.Context(), []string{"a", "b"}, source.Reading{Limit: 8})
+		if (n == 1) != (filecontext.ReasonOf(err) == filecontext.ReasonAway) {
+			t.Errorf("request %d: %v", n, err)
+		}
+	}
+	if want := []string{"read some 2", "read some 2", "read some 2"}; !slices.Equal(c.asked, want) {
+		t.Errorf("asked for %q", c.asked)
+	}
+}
+
 // A client that refuses the list has other files: the next one is asked, and it is not asked again, not even to write.
 func TestAClientWithOtherFiles(t *testing.T) {
 	for _, code := range []int{notServed, notMine} {

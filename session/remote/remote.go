@@ -36,7 +36,7 @@ type session struct {
 
 	mu      sync.Mutex
 	holders []clients.Client        // that have the files, the newest first; see askLast
-	single  map[clients.Client]bool // of the holders, those that do not serve ReadFiles
+	several map[clients.Client]bool // whether a holder serves ReadFiles; absent: not known
 	joined  chan struct{}           // closed when a client joins, and replaced
 
 	listing chan *list // the newest list; empty while a goroutine asks for it
@@ -48,7 +48,9 @@ var _ source.Files = (*Files)(nil)
 // New returns the files of a session without clients. folder is an absolute path with slashes that names them. Without a client
 // that has the files, their requests fail immediately.
 func New(folder string) *Files {
-	f := &Files{after: func() uint64 { return 0 }, session: &session{folder: path.Clean(folder), single: make(map[clients.Client]bool), joined: make(chan struct{}), listing: make(chan *list, 1)}}
+	f := &Files{after: func() uint64 { return 0 }, session: &session{
+		folder: path.Clean(folder), several: make(map[clients.Client]bool), joined: make(chan struct{}), listing: make(chan *list, 1),
+	}}
 	f.listing <- nil
 	return f
 }
@@ -79,7 +81,7 @@ func (f *Files) Leave(client clients.Client) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.holders = f.without(client)
-	delete(f.single, client)
+	delete(f.several, client)
 }
 
 // without returns a copy of the holders without a client. The lock must be held.

@@ -245,7 +245,7 @@ func TestClientsThatJoinAgainOrHaveLeft(t *testing.T) {
 	if _, err := f.Read(t.Context(), "a", source.Reading{Limit: 10}); filecontext.ReasonOf(err) != filecontext.ReasonMissing {
 		t.Errorf("got %v", err)
 	}
-	if len(f.single) > 0 {
+	if len(f.several) > 0 {
 		t.Error("a client that has left is remembered")
 	}
 }

@@ -78,7 +78,7 @@ export class CodeBlocks {
     const editor = vscode.window.activeTextEditor;
     const whole = { label: vscode.l10n.t('Replace all of {0}', path), make: () => this.#whole(path, text) };
     const there = { label: editor ? vscode.l10n.t('Insert in {0}', vscode.workspace.asRelativePath(editor.document.uri)) : '', make: async () => atCursor(text) };
-    const chosen = await vscode.window.showQuickPick(editor ? [whole, there] : [whole], { title: vscode.l10n.t('Place of the code') });
+    const chosen = await vscode.window.showQuickPick(editor ? [whole, there] : [whole], { title: vscode.l10n.t('Choose where to put the code') });
     return chosen?.make();
   }
 

@@ -84,7 +84,7 @@ export class Keys implements vscode.Disposable {
   async #set(name: string | undefined): Promise<void> {
     const client = this.#connection.required();
     const { server, url } = this.#connection;
-    if (!isPrivate(url)) throw new Error(vscode.l10n.t('keys are sent only to a server of this machine or to one with an address wss://'));
+    if (!isPrivate(url)) throw new Error(vscode.l10n.t('keys are sent only to a server of this machine or to an address with wss://'));
     const { providers } = await client.call('_strata/providers/list', {});
     const provider = name !== undefined && providers.some((known) => known.name === name) ? name : await this.#choose(providers.filter(({ key }) => key !== 'not_needed').map((known) => known.name));
     if (provider === undefined) return;

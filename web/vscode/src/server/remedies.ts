@@ -64,7 +64,7 @@ export class Remedies implements vscode.Disposable {
 
   readonly table = {
     fixConnection: () => this.#show(),
-    showInstallation: () => vscode.commands.executeCommand('markdown.showPreview', vscode.Uri.joinPath(this.#extension, 'README.md')),
+    showInstallation: () => vscode.commands.executeCommand('markdown.showPreview', vscode.Uri.joinPath(this.#extension, 'dist', 'install.md')),
   };
 
   dispose(): void {

@@ -30,7 +30,7 @@ export class Bin {
       if (entries.length === LIMIT) break;
     }
     if (entries.length === 0) return void vscode.window.showInformationMessage(vscode.l10n.t('There are no deleted sessions.'));
-    const chosen = await vscode.window.showQuickPick(entries, { title: vscode.l10n.t('Deleted Sessions'), placeHolder: vscode.l10n.t('Choose a session to undelete it'), matchOnDescription: true });
+    const chosen = await vscode.window.showQuickPick(entries, { title: vscode.l10n.t('Deleted Sessions'), placeHolder: vscode.l10n.t('Choose a session to undelete'), matchOnDescription: true });
     if (!chosen) return;
     await client.call('_strata/session/undelete', { sessionId: chosen.id });
     await this.#open(chosen.id);

@@ -60,7 +60,7 @@ export class SessionSearch {
       ), delay);
     };
     pick.title = vscode.l10n.t('Search Sessions');
-    pick.placeholder = vscode.l10n.t('Words of a title, a folder or a message');
+    pick.placeholder = vscode.l10n.t('Search in titles, folders and messages');
     (pick as { sortByLabel?: boolean }).sortByLabel = false; // the order is the server's
     pick.items = this.#recent();
     pick.onDidChangeValue((query) => search(query, DEBOUNCE_MS));

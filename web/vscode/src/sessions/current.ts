@@ -1,5 +1,5 @@
 import * as vscode from 'vscode';
-import type { Budget, Client, SessionEvent, Totals } from '@strata/client';
+import { ErrorCode, RpcError, type Budget, type Client, type SessionEvent, type Totals } from '@strata/client';
 import { Refresh } from '../refresh.js';
 
 /** The events after which the figures of a session may differ. */
@@ -96,8 +96,8 @@ export class CurrentSession implements vscode.Disposable {
         this.#refresh.request();
         this.#context.fire();
       }
-    } catch {
-      if (!signal.aborted && this.#id === id) this.open(null); // it was deleted
+    } catch (error) {
+      if (!signal.aborted && isMissing(error)) this.open(null); // other errors are those of the connection: another client follows
     }
   }
 
@@ -120,6 +120,9 @@ export class CurrentSession implements vscode.Disposable {
     }
   }
 }
+
+/** Reports whether the server does not have the session, because it was deleted. */
+const isMissing = (error: unknown): boolean => error instanceof RpcError && error.code === ErrorCode.notFound;
 
 const changesFigures = (event: SessionEvent): boolean => event.type === 'snapshot' || (event.type === 'event' && FIGURES.has(event.event.type));
 

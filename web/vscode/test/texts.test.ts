@@ -43,3 +43,8 @@ test('menus, keys and the walkthrough name commands and files that exist', () =>
   assert.deepEqual(named.filter((name) => !commands.has(name)), []);
   for (const [, name] of text.matchAll(/"(media\/[\w/.]+)"/g)) assert.ok(existsSync(name!), name);
 });
+
+test('notifications with foreign texts are shown without links', () => {
+  const direct = readdirSync('src', { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts') && /\.show(?:Information|Warning|Error)Message\(/.test(read(path.join('src', name))));
+  assert.deepEqual(direct, ['notices.ts']);
+});

@@ -77,7 +77,11 @@ export class SessionList implements vscode.Disposable {
   async #follow(client: Client, signal: AbortSignal): Promise<void> {
     const events = client.serverEvents({ signal });
     void this.#load(client, signal);
-    for await (const event of events) this.#take(event, client, signal);
+    try {
+      for await (const event of events) this.#take(event, client, signal);
+    } catch {
+      // the server refuses the connection: another client follows
+    }
   }
 
   #take(event: ServerEvent, client: Client, signal: AbortSignal): void {

@@ -49,10 +49,14 @@ export class Terminals implements TerminalHandlers, vscode.Disposable {
     return null;
   };
 
-  /** Ends all commands, without delay: without its connection, the server uses no terminal any longer. */
-  dispose(): void {
+  /** Ends all commands, without delay, when the connection is lost: the server does not ask for their outputs on another one. */
+  endAll(): void {
     for (const terminal of this.#running.values()) terminal.dispose();
     this.#running.clear();
+  }
+
+  dispose(): void {
+    this.endAll();
   }
 
   #terminal(id: string): CommandTerminal {

@@ -30,3 +30,15 @@ test('an invalid mapping is named, and the others count', () => {
   assert.deepEqual(invalidMappings(setting), ['disk:/b', '/c', 'disk:/%zz', 'disk:/e', 'disk:/f f']);
   assert.deepEqual(mappingsOf(setting).map(({ path }) => path), ['\\\\host\\g', '/a']);
 });
+
+test('the letter of a drive has any case', () => {
+  const drives = mappingsOf({ 'file:///C:/src': 'D:\\src' });
+  assert.equal(pathOf('file:///c%3A/src/A.ts', drives), 'D:\\src\\A.ts');
+  assert.equal(uriOf('d:\\src\\A.ts', drives), 'file:///C:/src/A.ts');
+});
+
+test('a mapping of a URI that would end before its path is invalid', () => {
+  const setting = { 'file:///home/me/C#': '/c', 'file:///home/me/why?': '/y', 'file:///home/me/C%23': '/c' };
+  assert.deepEqual(invalidMappings(setting), ['file:///home/me/C#', 'file:///home/me/why?']);
+  assert.equal(uriOf('/c/a.cs', mappingsOf(setting)), 'file:///home/me/C%23/a.cs');
+});

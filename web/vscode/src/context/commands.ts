@@ -1,5 +1,5 @@
 import * as vscode from 'vscode';
-import { RpcError, type Client } from '@strata/client';
+import { ErrorCode, RpcError, type Client } from '@strata/client';
 import { baseName } from '../format.js';
 import { confirmed, inform, report } from '../notices.js';
 import type { Connection } from '../server/connection.js';
@@ -124,7 +124,7 @@ async function addFile(client: Client, sessionId: string, path: string, signal: 
   }
 }
 
-const isSecret = (error: unknown): boolean => error instanceof RpcError && (error.data as { reason?: string } | undefined)?.reason === 'secret';
+const isSecret = (error: unknown): boolean => error instanceof RpcError && error.code === ErrorCode.refusedPath && error.data?.reason === 'secret';
 
 /**
  * Does something with each file, with progress if there are many. It returns those for which it was done. The first failure

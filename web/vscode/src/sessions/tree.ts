@@ -1,5 +1,5 @@
 import * as vscode from 'vscode';
-import { baseName } from '../format.js';
+import { baseName, when } from '../format.js';
 import { titleOf, type Listed, type SessionList } from './list.js';
 
 /** A folder whose sessions are shown below it; the sessions of the workspace have none. */
@@ -100,11 +100,4 @@ function sessionItem({ info, state, activity }: Listed, isCurrent: boolean): vsc
   item.tooltip = `${titleOf(info)}\n${info.cwd}`;
   item.command = { command: 'strata.openSession', title: vscode.l10n.t('Open Session'), arguments: [info.sessionId] };
   return item;
-}
-
-/** Returns the time of today, or the date of an earlier day. */
-function when(time: string): string {
-  const at = new Date(time);
-  const isToday = at.toDateString() === new Date().toDateString();
-  return isToday ? at.toLocaleTimeString(undefined, { timeStyle: 'short' }) : at.toLocaleDateString(undefined, { dateStyle: 'medium' });
 }

@@ -11,6 +11,6 @@ export function warnOfMappings(): void {
 
 async function notify(uris: string): Promise<void> {
   const show = vscode.l10n.t('Show Setting');
-  const chosen = await warn(vscode.l10n.t('Ignoring {0} in strata.pathMappings: each entry needs a URI with a scheme, and an absolute path of the server.', uris), show);
+  const chosen = await warn(vscode.l10n.t('Ignoring {0} in strata.pathMappings: each entry needs a URI with a scheme (# is %23 in it, and ? is %3F), and an absolute path of the server.', uris), show);
   if (chosen === show) await vscode.commands.executeCommand('workbench.action.openSettings', 'strata.pathMappings');
 }

@@ -14,14 +14,14 @@ export function mappingsOf(setting: Readonly<Record<string, unknown>>): Mapping[
     .sort((a, b) => b.path.length - a.path.length);
 }
 
-/** Returns the URIs of the mappings that are not valid: each needs a scheme, and an absolute path. */
+/** Returns the URIs of the mappings that are not valid: each needs a scheme, neither a query nor a fragment, and an absolute path. */
 export function invalidMappings(setting: Readonly<Record<string, unknown>>): string[] {
   return Object.entries(setting).flatMap((entry) => (isMapping(entry) ? [] : [entry[0]]));
 }
 
 function isMapping(entry: [string, unknown]): entry is [string, string] {
   const [uri, path] = entry;
-  return /^[a-z][a-z\d+.-]*:\S*$/i.test(uri) && isWellFormed(uri) && typeof path === 'string' && /^(?:\/|[a-z]:[/\\]|\\\\)/i.test(path);
+  return /^[a-z][a-z\d+.-]*:[^\s?#]*$/i.test(uri) && isWellFormed(uri) && typeof path === 'string' && /^(?:\/|[a-z]:[/\\]|\\\\)/i.test(path);
 }
 
 function isWellFormed(uri: string): boolean {
@@ -36,7 +36,7 @@ function isWellFormed(uri: string): boolean {
 /** Returns the URI of a path of the server, undefined if no mapping contains it. */
 export function uriOf(path: string, mappings: readonly Mapping[]): string | undefined {
   for (const mapping of mappings) {
-    const rest = below(slashed(path), slashed(mapping.path));
+    const rest = below(withDrive(slashed(path)), withDrive(slashed(mapping.path)));
     if (rest !== undefined) return mapping.uri + rest.split('/').map(encodeURIComponent).join('/');
   }
   return undefined;
@@ -46,7 +46,7 @@ export function uriOf(path: string, mappings: readonly Mapping[]): string | unde
 export function pathOf(uri: string, mappings: readonly Mapping[]): string | undefined {
   const byURI = [...mappings].sort((a, b) => b.uri.length - a.uri.length);
   for (const mapping of byURI) {
-    const rest = below(decodeURIComponent(uri), decodeURIComponent(mapping.uri));
+    const rest = below(withDrive(decodeURIComponent(uri)), withDrive(decodeURIComponent(mapping.uri)));
     if (rest === undefined) continue;
     if (rest === '/' || rest === '') return mapping.path;
     const isWindows = /^[a-z]:|^\\\\/i.test(mapping.path);
@@ -61,6 +61,9 @@ function below(path: string, folder: string): string | undefined {
   const base = folder.endsWith('/') ? folder.slice(0, -1) : folder;
   return path.startsWith(base + '/') ? path.slice(base.length) : undefined;
 }
+
+/** Returns a path, or a URI of a file, with the letter of its drive in lower case, as the editor writes it. */
+const withDrive = (text: string): string => text.replace(/^(?:file:\/{3})?[A-Z]:(?=\/|$)/, (start) => start.toLowerCase());
 
 const slashed = (path: string): string => path.replaceAll('\\', '/');
 

@@ -65,7 +65,7 @@ func TestHUDInAPanel(t *testing.T) {
 	h.Wait(`location.hash.endsWith("/tiers")`)
 	e.write(t, "notes.txt", "Notes")
 	e.openFile("notes.txt") // it hides the panel, whose document is gone then
-	e.command("Strata: Open HUD")
+	e.Click("#strata\\.strata\\.status, [id*='strata.status']")
 	h = e.hud()
 	h.Wait(fmt.Sprintf(`location.hash === "#/session/%s" && document.querySelector(".inspected, .transcript")`, sid))
 

@@ -94,10 +94,11 @@ export class SessionList implements vscode.Disposable {
         return this.#changed.fire();
       case 'state': {
         const known = this.#sessions.get(event.sessionId);
-        if (!known) return;
         const state = event.state === 'idle' || event.state === 'closed' ? '' : event.state;
-        this.#sessions.set(event.sessionId, { ...known, state, activity: event.activity });
-        this.#changed.fire();
+        if (known) {
+          this.#sessions.set(event.sessionId, { ...known, state, activity: event.activity });
+          this.#changed.fire();
+        }
         if (event.state === 'idle') {
           this.#ended.fire(event.sessionId);
           void this.#touch(client, event.sessionId, signal);
@@ -131,7 +132,7 @@ export class SessionList implements vscode.Disposable {
     }
   }
 
-  /** Updates the time of a session, which moves it up. */
+  /** Updates the time of a session, which moves it up, also from a page that is not loaded. */
   async #touch(client: Client, sessionId: string, signal: AbortSignal): Promise<void> {
     try {
       this.#put((await client.call('_strata/session/info', { sessionId }, { signal })).session);

@@ -65,7 +65,11 @@ export function start(context: vscode.ExtensionContext, platform: Platform): voi
   const proposals = new Proposals();
   const approvals = new Approvals(questions, proposals, files, isInSight);
   const problems = new ProblemActions(connection, files, chat);
-  const perform = performing({ connection, hud, sessions, code: new CodeBlocks(proposals, files), approvals });
+  const sessionFolder = (): vscode.Uri | undefined => {
+    const listed = current.id === null ? undefined : list.get(current.id);
+    return listed && files.uri(listed.info.cwd);
+  };
+  const perform = performing({ connection, hud, sessions, code: new CodeBlocks(proposals, files, sessionFolder), approvals });
 
   const remedies = new Remedies(connection, context.extensionUri);
   const keys = new Keys(context.secrets, connection);

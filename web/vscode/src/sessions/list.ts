@@ -151,4 +151,5 @@ export class SessionList implements vscode.Disposable {
 
 const listed = (info: SessionInfo): Listed => ({ info, state: info._meta?.strata?.state ?? '', activity: info._meta?.strata?.activity });
 
-export const titleOf = (info: SessionInfo): string => info.title || vscode.l10n.t('Untitled session');
+/** Returns the title of a session in a list or in the results of a search. */
+export const titleOf = ({ title }: { title?: string | null }): string => title || vscode.l10n.t('Untitled session');

@@ -18,8 +18,6 @@ export class Hud implements vscode.WebviewPanelSerializer, vscode.Disposable {
   readonly #parts: PageParts;
   #panel: vscode.WebviewPanel | undefined;
   #page: Page | undefined;
-  /** The address to which the document of the panel goes when it is loaded again. */
-  #waiting: string | undefined;
 
   constructor(parts: PageParts, current: CurrentSession) {
     this.#parts = parts;
@@ -38,7 +36,7 @@ export class Hud implements vscode.WebviewPanelSerializer, vscode.Disposable {
     const to = checked(address);
     if (!this.#panel) return this.#show(vscode.window.createWebviewPanel(HUD, 'Strata', vscode.ViewColumn.Active), to);
     this.#panel.reveal();
-    if (!this.#page?.post({ type: 'go', address: to })) this.#waiting = to;
+    this.#page?.post({ type: 'go', address: to });
   }
 
   /** Opens the HUD in a browser at an address. */
@@ -70,19 +68,13 @@ export class Hud implements vscode.WebviewPanelSerializer, vscode.Disposable {
     const page = new Page(panel.webview, this.#parts, {
       name: 'hud',
       address: () => address,
-      ready: () => {
-        if (this.#waiting !== undefined) page.post({ type: 'go', address: this.#waiting });
-        this.#waiting = undefined;
-      },
+      ready: () => {},
       titled: (title) => (panel.title = title.slice(0, MAX_TITLE) || 'Strata'),
     });
     this.#page = page;
-    panel.onDidChangeViewState(() => {
-      if (!panel.visible) page.hidden();
-    });
     panel.onDidDispose(() => {
       page.dispose();
-      this.#panel = this.#page = this.#waiting = undefined;
+      this.#panel = this.#page = undefined;
     });
   }
 }

@@ -32,3 +32,16 @@ test('the session stays the current one if the server refuses the connection', a
 test('a session that was deleted is no longer the current one', async () => {
   assert.deepEqual(await currentAfter(new RpcError(ErrorCode.notFound, 'no such session', { kind: 'session', id: 'sess_1' })), { id: null, remembered: undefined });
 });
+
+test('a session that another client closed is watched again when the user opens it', async () => {
+  let watched = 0;
+  const client = { session: () => ({ watch: () => (watched++, (async function* () {})()) }) } as unknown as Client;
+  const current = new CurrentSession(new Stored() as never);
+  current.follow(client);
+  current.open('sess_1');
+  current.open('sess_1'); // it is being watched
+  await new Promise(setImmediate);
+  current.open('sess_1');
+  current.dispose();
+  assert.equal(watched, 2);
+});

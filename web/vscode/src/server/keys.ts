@@ -1,5 +1,6 @@
 import * as vscode from 'vscode';
 import { ErrorCode, RpcError, type Client, type SessionEvent } from '@strata/client';
+import { warn } from '../notices.js';
 import { isPrivate } from './address.js';
 import type { Connection } from './connection.js';
 
@@ -76,7 +77,7 @@ export class Keys implements vscode.Disposable {
 
   async #refused(provider: string | undefined): Promise<void> {
     const set = vscode.l10n.t('Set Key');
-    const chosen = await vscode.window.showWarningMessage(vscode.l10n.t('{0} does not accept the API key.', provider ?? vscode.l10n.t('The provider')), set);
+    const chosen = await warn(vscode.l10n.t('{0} does not accept the API key.', provider ?? vscode.l10n.t('The provider')), set);
     if (chosen === set) await vscode.commands.executeCommand('strata.setKey', provider);
   }
 

@@ -99,10 +99,10 @@ async function find(client: Client, query: string, signal: AbortSignal): Promise
 
 const part = (label: string, items: Item[]): Item[] => (items.length === 0 ? [] : [{ label, kind: vscode.QuickPickItemKind.Separator }, ...items]);
 
-const foundItem = ({ sessionId, title, cwd }: FoundSession): Item => ({ label: title || vscode.l10n.t('Untitled session'), description: cwd, sessionId, alwaysShow: true });
+const foundItem = (session: FoundSession): Item => ({ label: titleOf(session), description: session.cwd, sessionId: session.sessionId, alwaysShow: true });
 
 const hitItem = (hit: SearchHit): Item => ({
-  label: hit.title || vscode.l10n.t('Untitled session'),
+  label: titleOf(hit),
   description: roleOf(hit),
   detail: snippetOf(hit),
   sessionId: hit.sessionId,

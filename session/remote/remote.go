@@ -145,7 +145,12 @@ func ask[T any](ctx context.Context, f *Files, name string, request func(clients
 	if ctx.Err() != nil {
 		return none, ctx.Err()
 	}
-	return none, &filecontext.RefusedError{Path: name, Reason: filecontext.ReasonAway}
+	return none, away(name)
+}
+
+// away returns the error for a path while no client has the files.
+func away(name string) error {
+	return &filecontext.RefusedError{Path: name, Reason: filecontext.ReasonAway, Detail: "it is not connected"}
 }
 
 // maxMessage is the maximum length of a client's message in an error, in characters.
@@ -156,7 +161,7 @@ func refused(name string, err error) error {
 	refusal, ok := errors.AsType[*clients.Refused](err)
 	switch {
 	case !ok:
-		return &filecontext.RefusedError{Path: name, Reason: filecontext.ReasonAway, Detail: known(err)}
+		return &filecontext.RefusedError{Path: name, Reason: filecontext.ReasonAway, Detail: known(err), Err: err}
 	case refusal.Code == notFound:
 		return &filecontext.RefusedError{Path: name, Reason: filecontext.ReasonMissing}
 	}
@@ -171,7 +176,7 @@ func refused(name string, err error) error {
 
 // known returns the error of a request without what a client has sent.
 func known(err error) string {
-	for _, one := range []error{clients.ErrLate, clients.ErrBusy, clients.ErrInvalid, errNothing} {
+	for _, one := range []error{clients.ErrGone, clients.ErrLate, clients.ErrBusy, clients.ErrInvalid, errNothing} {
 		if errors.Is(err, one) {
 			return one.Error()
 		}
@@ -206,17 +211,16 @@ func (f *Files) change(ctx context.Context, name string, request func(clients.Cl
 	case client == nil && ctx.Err() != nil:
 		return ctx.Err()
 	case client == nil:
-		return &filecontext.RefusedError{Path: name, Reason: filecontext.ReasonAway}
+		return away(name)
 	}
-	switch err := request(client); {
+	err := request(client)
+	switch {
 	case err == nil:
 		return nil
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case errors.Is(err, clients.ErrGone):
 		f.Leave(client)
-		return &filecontext.RefusedError{Path: name, Reason: filecontext.ReasonAway}
-	default:
-		return refused(name, err)
 	}
+	return refused(name, err)
 }

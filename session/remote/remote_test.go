@@ -171,6 +171,21 @@ func TestErrorsOfAClient(t *testing.T) {
 	}
 }
 
+// The error of a change tells whether the client may still make it, and does not say that a connected client is not.
+func TestErrorsOfAChange(t *testing.T) {
+	for _, said := range []error{clients.ErrLate, clients.ErrGone, clients.ErrInvalid} {
+		f := with(&client{write: func(string) error { return said }})
+		err := f.Write(t.Context(), "a", "b")
+		want := fmt.Sprintf("a is not available now from the client that has the files (%v)", said)
+		if !errors.Is(err, said) || err.Error() != want {
+			t.Errorf("%v: got %v", said, err)
+		}
+	}
+	if err := with().Write(t.Context(), "a", "b"); !strings.HasSuffix(err.Error(), "(it is not connected)") {
+		t.Errorf("no client: %v", err)
+	}
+}
+
 // Another client that has the files takes the place of one that is gone, but does not repeat a change.
 func TestAnotherClientTakesOver(t *testing.T) {
 	gone := func(string) error { return clients.ErrGone }

@@ -82,6 +82,7 @@ export class Connection {
 
   /** Ends the connection and resolves when it has ended. */
   async close(code: number, reason: string): Promise<void> {
+    this.#serving.end(); // a socket that is closing sends nothing
     try {
       this.#socket.close(code, reason);
     } catch (error) {

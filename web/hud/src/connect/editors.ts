@@ -84,7 +84,7 @@ vim.api.nvim_create_autocmd("User", {
 export function socketWay(address: string): Way {
   return {
     id: "websocket", name: "WebSocket", where: "plugins and web pages",
-    note: "Programs can send the header `Authorization: Bearer TOKEN` instead of the second subprotocol. `strata token` prints the token. A web page or webview also needs its origin in `origins` of `strata.yaml`.",
+    note: "Programs can send the header `Authorization: Bearer TOKEN` instead of the second subprotocol. `strata token show` prints the token. A web page or webview also needs its origin in `origins` of `strata.yaml`.",
     code: `const socket = new WebSocket(${JSON.stringify(address)}, ["acp", "bearer." + token]);`,
   };
 }

@@ -27,7 +27,7 @@ export class Tokens {
   async ask(address: string): Promise<boolean> {
     const token = await vscode.window.showInputBox({
       title: vscode.l10n.t('Token of the Strata server'),
-      prompt: vscode.l10n.t('For {0}. The command "strata token" prints it. Leave empty to remove the stored token.', address),
+      prompt: vscode.l10n.t('For {0}. The command "strata token show" prints it. Leave empty to remove the stored token.', address),
       password: true,
       ignoreFocusOut: true,
       validateInput: (text) => (isToken(text.trim()) ? null : vscode.l10n.t('A token has only printable ASCII characters without spaces.')),

@@ -36,9 +36,8 @@ test('the settings of package.json are those that the sources read', () => {
 
 test('menus, keys and the walkthrough name commands and files that exist', () => {
   const text = read('package.json');
-  const { contributes } = JSON.parse(text) as { contributes: { commands: { command: string }[]; views: Record<string, { id: string }[]> } };
-  const focus = Object.values(contributes.views).flat().map(({ id }) => `${id}.focus`); // the editor's own
-  const commands = new Set([...contributes.commands.map(({ command }) => command), ...focus]);
+  const { contributes } = JSON.parse(text) as { contributes: { commands: { command: string }[]; views: { strata: { id: string }[] } } };
+  const commands = new Set([...contributes.commands.map(({ command }) => command), ...contributes.views.strata.map(({ id }) => `${id}.focus`)]);
   const named = [...(text + read('package.nls.json')).matchAll(/(?:"command": "|onCommand:|\(command:)(strata\.[\w.]+)/g)].map((match) => match[1]!);
   assert.deepEqual(named.filter((name) => !commands.has(name)), []);
   for (const [, name] of text.matchAll(/"(media\/[\w/.]+)"/g)) assert.ok(existsSync(name!), name);

@@ -37,14 +37,14 @@ func (f *Files) Read(ctx context.Context, name string, how source.Reading) (sour
 // ReadSome implements source.Files. A client that cannot return several files is asked for the first of them.
 func (f *Files) ReadSome(ctx context.Context, names []string, how source.Reading) (map[string]source.Text, error) {
 	return ask(ctx, f, names[0], func(c clients.Client) (map[string]source.Text, error) {
-		if f.readsSome(c) {
+		if how.Binary || f.readsSome(c) { // texts only can be read otherwise
 			all, err := c.ReadFiles(ctx, clients.ReadMany{
 				Folder: f.folder, Paths: names, Binary: how.Binary, MaxFile: how.Limit, MaxBytes: max(how.Limit, batchBytes),
 			}, 0)
 			switch {
 			case err == nil:
 				return returned(all, names, how.Limit)
-			case ctx.Err() != nil || !hasCode(err, notServed) && !errors.Is(err, clients.ErrLate):
+			case ctx.Err() != nil || !hasCode(err, notServed) && (how.Binary || !errors.Is(err, clients.ErrLate)):
 				return nil, err
 			}
 			f.cannotReadSome(c)

@@ -86,6 +86,19 @@ func (f *Files) Leave(client clients.Client) {
 	delete(f.single, client)
 }
 
+// passOver makes a client the last one to be asked, and returns the first one: the same if there is no other.
+func (f *Files) passOver(client clients.Client) clients.Client {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if others := f.without(client); len(others) < len(f.holders) {
+		f.holders = append(others, client)
+	}
+	if len(f.holders) == 0 {
+		return nil
+	}
+	return f.holders[0]
+}
+
 // without returns a copy of the holders without a client. The lock must be held.
 func (f *Files) without(client clients.Client) []clients.Client {
 	return slices.DeleteFunc(slices.Clone(f.holders), func(other clients.Client) bool { return other == client })
@@ -125,9 +138,10 @@ func (f *Files) Terminal() clients.Client {
 // errNotHolder is the error of a client that does not have the files, whatever it said.
 var errNotHolder = errors.New("the client has other files")
 
-// ask sends a request to the client that has the files, and to the next one if its connection has ended, or if it has other
-// files. name is the path for errors.
+// ask sends a request to the client that has the files, and to the next one if its connection has ended, if it has other
+// files, or if it does not respond in time: a window can hang. name is the path for errors.
 func ask[T any](ctx context.Context, f *Files, name string, request func(clients.Client) (T, error)) (T, error) {
+	late := make(map[clients.Client]bool)
 	for client := f.holder(ctx); client != nil; client = f.holder(ctx) {
 		result, err := request(client)
 		if err == nil {
@@ -136,10 +150,17 @@ func ask[T any](ctx context.Context, f *Files, name string, request func(clients
 		if ctx.Err() != nil {
 			return result, ctx.Err()
 		}
-		if !errors.Is(err, clients.ErrGone) && !errors.Is(err, errNotHolder) {
+		switch {
+		case errors.Is(err, clients.ErrGone), errors.Is(err, errNotHolder):
+			f.Leave(client)
+		case errors.Is(err, clients.ErrLate):
+			late[client] = true
+			if late[f.passOver(client)] {
+				return result, refused(name, err)
+			}
+		default:
 			return result, refused(name, err)
 		}
-		f.Leave(client)
 	}
 	var none T
 	if ctx.Err() != nil {

@@ -208,6 +208,48 @@ func TestAnotherClientTakesOver(t *testing.T) {
 	}
 }
 
+// A client that hangs does not keep another one from being asked, now and for the next requests.
+func TestAClientThatHangs(t *testing.T) {
+	good := &client{read: func(string) (string, error) { return "text", nil }, write: func(string) error { return nil }}
+	hung := &client{read: func(string) (string, error) { return "", clients.ErrLate }}
+	f := with(good, hung)
+	for range 2 {
+		if text, err := f.Read(t.Context(), "a", source.Reading{Limit: 10}); err != nil || string(text.Data) != "text" {
+			t.Errorf("read %q, %v", text.Data, err)
+		}
+	}
+	if err := f.Write(t.Context(), "a", "b"); err != nil {
+		t.Errorf("write: %v", err)
+	}
+	if len(hung.asked) != 1 {
+		t.Errorf("the client that hangs was asked %q", hung.asked)
+	}
+	good.read = hung.read
+	if _, err := f.Read(t.Context(), "a", source.Reading{Limit: 10}); !errors.Is(err, clients.ErrLate) || len(hung.asked) != 2 {
+		t.Errorf("of two clients that hang: %v, asked %q", err, hung.asked)
+	}
+}
+
+// A client that was late once is still asked for pictures, which only requests for several files return.
+func TestAPictureOfAClientThatWasLate(t *testing.T) {
+	said := clients.ErrLate
+	c := &client{read: func(string) (string, error) { return "text", nil }}
+	c.readSome = func(r clients.ReadMany) ([]clients.ReadResult, error) {
+		return []clients.ReadResult{{Path: r.Paths[0], Data: []byte("bytes")}}, said
+	}
+	f := with(c)
+	if text, err := f.Read(t.Context(), "a", source.Reading{Limit: 10}); err != nil || string(text.Data) != "text" {
+		t.Errorf("read %q, %v", text.Data, err)
+	}
+	if _, err := f.Read(t.Context(), "a", source.Reading{Limit: 10, Binary: true}); !errors.Is(err, clients.ErrLate) {
+		t.Errorf("a late picture: %v", err)
+	}
+	said = nil
+	if text, err := f.Read(t.Context(), "a", source.Reading{Limit: 10, Binary: true}); err != nil || string(text.Data) != "bytes" {
+		t.Errorf("read %q, %v", text.Data, err)
+	}
+}
+
 // A call of a tool waits for a client that returns; other requests do not.
 func TestPatientFilesWaitForAClient(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -195,3 +195,20 @@ test('requests that are served when the client is closed are not responded to, a
   await closed;
   assert.deepEqual(server.problems, []);
 });
+
+test('a file is not deleted or moved after the server has given up', async () => {
+  const files = new TextFiles({ a: 'a' });
+  const slow = { list: () => files.list(), read: (path: string) => new Promise<string | undefined>((resolve) => setImmediate(() => resolve(files.read(path)))),
+    write: (path: string, text: string) => files.write(path, text), delete: (path: string) => files.delete(path), move: (from: string, to: string) => files.move(from, to) };
+  const workspace = serveWorkspace('/project', slow).workspace;
+  for (const change of [
+    (signal: AbortSignal) => workspace.delete({ sessionId: 's', path: '/project/a' }, { signal }),
+    (signal: AbortSignal) => workspace.move({ sessionId: 's', path: '/project/a', newPath: '/project/b' }, { signal }),
+  ]) {
+    const abort = new AbortController();
+    const changed = change(abort.signal);
+    abort.abort();
+    await assert.rejects(async () => changed, { name: 'AbortError' });
+    assert.deepEqual(files.list().map(({ path }) => path), ['a']);
+  }
+});

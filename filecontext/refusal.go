@@ -61,7 +61,7 @@ var explanations = map[Reason]string{
 	ReasonNoPicture:  "is no picture that can be shown",
 	ReasonExists:     "exists already",
 	ReasonReadOnly:   "is read-only",
-	ReasonAway:       "cannot be read now: the client that has the files is not connected",
+	ReasonAway:       "is not available now from the client that has the files",
 }
 
 // Explain returns a description of r to follow the path in a sentence.
@@ -72,6 +72,7 @@ type RefusedError struct {
 	Path   string // as given by the caller
 	Reason Reason
 	Detail string // such as a size or type; may be empty
+	Err    error  // the error of the client that has the files; may be nil
 }
 
 func (e *RefusedError) Error() string {
@@ -81,6 +82,9 @@ func (e *RefusedError) Error() string {
 	}
 	return text
 }
+
+// Unwrap returns the error of the client.
+func (e *RefusedError) Unwrap() error { return e.Err }
 
 func refuse(path string, reason Reason, detail string) error {
 	return &RefusedError{Path: path, Reason: reason, Detail: detail}

@@ -244,6 +244,24 @@ func TestDesktopStartsAServer(t *testing.T) {
 	next.prompt(id, "say Still here.")
 }
 
+// TestDesktopLeavesAServerStopped: `strata stop` stops the server, although an editor is connected that could start it again.
+func TestDesktopLeavesAServerStopped(t *testing.T) {
+	t.Parallel()
+	home := binary.NewHome(t, offline)
+	stopStarted(t, home)
+	h := startHost(t, home, nil)
+	h.until("open")
+	if out, err := home.Command(t.Context(), "stop").CombinedOutput(); err != nil {
+		t.Fatalf("strata stop: %v\n%s", err, out)
+	}
+	h.until("stopped")
+	if server, err := home.ServerFile(); err == nil {
+		t.Errorf("after strata stop, there is the server %+v", server)
+	}
+	h.order(nil, "run", "strata.reconnect")
+	h.until("open")
+}
+
 func TestDesktopSaysWhyThereIsNoServer(t *testing.T) {
 	t.Parallel()
 	home := binary.NewHome(t, "listen: nowhere\n")

@@ -8,6 +8,7 @@ import (
 	"strata/filecontext"
 	"strata/filecontext/change"
 	"strata/history"
+	"strata/session/clients"
 	"strata/session/tools"
 )
 
@@ -46,13 +47,25 @@ func (p *Planned) notMade(ctx context.Context, failed error) (r tools.Result, er
 	switch state {
 	case change.NotDone:
 		r, err = notChanged(ctx, path, failed)
+		if mayFollow(failed) {
+			r = tools.Failed("%s has not changed so far: %s. The editor may still change it: read it again before you change it.", titlePath(path), words(failed))
+		}
 	case change.Done:
+		if isOfEditor(failed) {
+			r = tools.Failed("%s was changed, although %s.", titlePath(path), words(failed))
+			break
+		}
 		r = tools.Failed("%s was changed, but then: %v.", titlePath(path), failed)
 	default:
 		r = tools.Failed("It is unknown whether %s was changed: %v. Read it before you continue.", titlePath(path), failed)
 	}
 	r.Made = &tools.Made{State: state}
 	return r, err
+}
+
+// mayFollow reports whether the client that has the files has a request to change them, without a response that it will not.
+func mayFollow(failed error) bool {
+	return errors.Is(failed, clients.ErrLate) || errors.Is(failed, clients.ErrGone)
 }
 
 // diffs returns the diff for clients; a move has none.

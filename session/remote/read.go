@@ -39,7 +39,7 @@ func (f *Files) Read(ctx context.Context, name string, how source.Reading) (sour
 func (f *Files) ReadSome(ctx context.Context, names []string, how source.Reading) (map[string]source.Text, error) {
 	return ask(ctx, f, names[0], func(c clients.Client) (map[string]source.Text, error) {
 		may, proven := f.readsSome(c)
-		if may {
+		if may || how.Binary { // texts only can be read otherwise
 			all, err := c.ReadFiles(ctx, clients.ReadMany{
 				Folder: f.folder, Paths: names, Binary: how.Binary, MaxFile: how.Limit, MaxBytes: max(how.Limit, batchBytes),
 			}, 0)
@@ -47,7 +47,7 @@ func (f *Files) ReadSome(ctx context.Context, names []string, how source.Reading
 			case err == nil:
 				f.learn(c, true)
 				return returned(all, names, how.Limit)
-			case ctx.Err() != nil || !hasCode(err, notServed) && (proven || !errors.Is(err, clients.ErrLate)):
+			case ctx.Err() != nil || !hasCode(err, notServed) && (proven || how.Binary || !errors.Is(err, clients.ErrLate)):
 				return nil, err
 			}
 			f.learn(c, false)

@@ -156,7 +156,7 @@ func away(ctx context.Context, name string) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	return &filecontext.RefusedError{Path: name, Reason: filecontext.ReasonAway}
+	return &filecontext.RefusedError{Path: name, Reason: filecontext.ReasonAway, Detail: "it is not connected"}
 }
 
 // askLast makes a client that does not respond in time, or does not know what it is asked for, the last one to be asked.
@@ -176,7 +176,7 @@ func refused(name string, err error) error {
 	refusal, ok := errors.AsType[*clients.Refused](err)
 	switch {
 	case !ok:
-		return &filecontext.RefusedError{Path: name, Reason: filecontext.ReasonAway, Detail: known(err)}
+		return &filecontext.RefusedError{Path: name, Reason: filecontext.ReasonAway, Detail: known(err), Err: err}
 	case refusal.Code == notFound:
 		return &filecontext.RefusedError{Path: name, Reason: filecontext.ReasonMissing}
 	}
@@ -191,7 +191,7 @@ func refused(name string, err error) error {
 
 // known returns the error of a request without what a client has sent.
 func known(err error) string {
-	for _, one := range []error{clients.ErrLate, clients.ErrBusy, clients.ErrInvalid, errNothing} {
+	for _, one := range []error{clients.ErrGone, clients.ErrLate, clients.ErrBusy, clients.ErrInvalid, errNothing} {
 		if errors.Is(err, one) {
 			return one.Error()
 		}
@@ -225,15 +225,14 @@ func (f *Files) change(ctx context.Context, name string, request func(clients.Cl
 	if client == nil {
 		return away(ctx, name)
 	}
-	switch err := request(client); {
+	err := request(client)
+	switch {
 	case err == nil:
 		return nil
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case errors.Is(err, clients.ErrGone):
 		f.Leave(client)
-		return away(ctx, name)
-	default:
-		return refused(name, err)
 	}
+	return refused(name, err)
 }

@@ -172,6 +172,21 @@ func TestErrorsOfAClient(t *testing.T) {
 	}
 }
 
+// The error of a change tells whether the client may still make it, and does not say that a connected client is not.
+func TestErrorsOfAChange(t *testing.T) {
+	for _, said := range []error{clients.ErrLate, clients.ErrGone, clients.ErrInvalid} {
+		f := with(&client{write: func(string) error { return said }})
+		err := f.Write(t.Context(), "a", "b")
+		want := fmt.Sprintf("a is not available now from the client that has the files (%v)", said)
+		if !errors.Is(err, said) || err.Error() != want {
+			t.Errorf("%v: got %v", said, err)
+		}
+	}
+	if err := with().Write(t.Context(), "a", "b"); !strings.HasSuffix(err.Error(), "(it is not connected)") {
+		t.Errorf("no client: %v", err)
+	}
+}
+
 // Another client that has the files takes the place of one that is gone, but does not repeat a change.
 func TestAnotherClientTakesOver(t *testing.T) {
 	gone := func(string) error { return clients.ErrGone }
@@ -247,6 +262,26 @@ func TestClientsThatJoinAgainOrHaveLeft(t *testing.T) {
 	}
 	if len(f.several) > 0 {
 		t.Error("a client that has left is remembered")
+	}
+}
+
+// A client that was late once is still asked for pictures, which only requests for several files return.
+func TestAPictureOfAClientThatWasLate(t *testing.T) {
+	said := clients.ErrLate
+	c := &client{read: func(string) (string, error) { return "text", nil }}
+	c.readSome = func(r clients.ReadMany) ([]clients.ReadResult, error) {
+		return []clients.ReadResult{{Path: r.Paths[0], Data: []byte("bytes")}}, said
+	}
+	f := with(c)
+	if text, err := f.Read(t.Context(), "a", source.Reading{Limit: 10}); err != nil || string(text.Data) != "text" {
+		t.Errorf("read %q, %v", text.Data, err)
+	}
+	if _, err := f.Read(t.Context(), "a", source.Reading{Limit: 10, Binary: true}); !errors.Is(err, clients.ErrLate) {
+		t.Errorf("a late picture: %v", err)
+	}
+	said = nil
+	if text, err := f.Read(t.Context(), "a", source.Reading{Limit: 10, Binary: true}); err != nil || string(text.Data) != "bytes" {
+		t.Errorf("read %q, %v", text.Data, err)
 	}
 }
 

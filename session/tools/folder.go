@@ -116,7 +116,7 @@ func (f *folder) omissions() string {
 	add(s.Unreadable, "unreadable file or folder")
 	add(s.TooDeep, "folder nested too deeply")
 	if s.Cut {
-		all = append(all, "folders beyond the limit of visits")
+		all = append(all, "further files beyond a limit")
 	}
 	if len(all) == 0 {
 		return ""

@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -172,5 +173,5 @@ func refused(ctx context.Context, path string, err error) (Result, error) {
 	if why == "" {
 		why = reason.Explain()
 	}
-	return Failed("%s %s%s", titlePath(path), why, detail), nil
+	return Failed("%s %s%s", titlePath(cmp.Or(path, ".")), why, detail), nil
 }

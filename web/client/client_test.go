@@ -21,9 +21,10 @@ func TestMain(m *testing.M) { hudtest.Main(m) }
 // which `make test` installs.
 func TestClient(t *testing.T) {
 	dir := workingCopy(t)
+	run(t, dir, nil, "npm", "ci", "--prefer-offline", "--ignore-scripts", "--no-audit", "--no-fund")
+	t.Run("builds without the modules of these tests", func(t *testing.T) { run(t, dir, nil, "npm", "run", "--silent", "build") })
 	writeExamples(t, filepath.Join(dir, "test"))
 	writeReadmeExamples(t, filepath.Join(dir, "test"))
-	run(t, dir, nil, "npm", "ci", "--prefer-offline", "--ignore-scripts", "--no-audit", "--no-fund")
 	tsc := filepath.Join(dir, "node_modules", ".bin", "tsc")
 	run(t, dir, nil, tsc, "--build")
 	t.Run("compiles for browsers", func(t *testing.T) { run(t, dir, nil, tsc, "--project", "tsconfig.browser.json") })

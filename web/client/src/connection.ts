@@ -49,7 +49,8 @@ export class Connection {
     socket.onerror = () => {}; // onclose follows
     socket.onclose = (event) => {
       if (event?.code === TOO_BIG) this.#failLargest();
-      this.#close(new ConnectionLost(closeReason(event)));
+      const code = closeCode(event);
+      this.#close(new ConnectionLost(closeReason(code, event), code));
     };
   }
 
@@ -82,6 +83,7 @@ export class Connection {
 
   /** Ends the connection and resolves when it has ended. */
   async close(code: number, reason: string): Promise<void> {
+    this.#serving.end(); // a socket that is closing sends nothing
     try {
       this.#socket.close(code, reason);
     } catch (error) {
@@ -187,8 +189,11 @@ function stray(frame: any): Error {
   return new Error('the server sent a response to an unknown request');
 }
 
-function closeReason(event: any): string {
-  const code = typeof event?.code === 'number' ? event.code : 1006;
+function closeCode(event: any): number {
+  return typeof event?.code === 'number' ? event.code : 1006;
+}
+
+function closeReason(code: number, event: any): string {
   const reason = typeof event?.reason === 'string' && event.reason !== '' ? `: ${event.reason}` : '';
   return `the connection was lost (${code}${reason})`;
 }

@@ -26,6 +26,14 @@ export const RpcError = class RpcError extends Error {
 /** The connection was lost before the response: the request may or may not have taken effect. */
 export class ConnectionLost extends Error {
   override name = 'ConnectionLost';
+
+  constructor(
+    message: string,
+    /** The code with which the connection was closed: 1001 by a server that was stopped, 1006 without a close frame. */
+    readonly code?: number,
+  ) {
+    super(message);
+  }
 }
 
 /**

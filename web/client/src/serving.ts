@@ -27,6 +27,7 @@ interface Running {
 export class Serving {
   readonly #handlers: Handlers;
   readonly #running = new Map<unknown, Running>();
+  #hasEnded = false;
 
   constructor(handlers: Handlers) {
     this.#handlers = handlers;
@@ -37,6 +38,7 @@ export class Serving {
    * outcome of a handler that ends after the cancellation of its request is dropped.
    */
   async start(id: unknown, method: string, params: unknown, respond: (outcome: Outcome) => void): Promise<void> {
+    if (this.#hasEnded) return;
     const handler = this.#handlers.get(method);
     if (!handler) return respond(failure(ErrorCode.methodNotFound, NOT_SERVED));
     if (this.#running.has(id)) return;
@@ -56,8 +58,9 @@ export class Serving {
     running.respond(failure(ErrorCode.cancelled, 'request cancelled'));
   }
 
-  /** Aborts all requests: the connection has ended. */
+  /** Aborts all requests, and serves no further ones: the connection ends. */
   end(): void {
+    this.#hasEnded = true;
     for (const { abort } of this.#running.values()) abort.abort();
   }
 }

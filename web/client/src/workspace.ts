@@ -90,15 +90,17 @@ export function serveFolder(cwd: string, files: Omit<WorkspaceFiles, 'write'>, {
       }
       return { files: all };
     },
-    async delete({ path }) {
+    async delete({ path }, { signal }) {
       const { name } = await existing(cwd, files, path);
+      signal.throwIfAborted(); // the server no longer waits, and the file may be another one now
       await files.delete(name);
       return null;
     },
-    async move({ path, newPath }) {
+    async move({ path, newPath }, { signal }) {
       const { name } = await existing(cwd, files, path);
       const to = nameIn(cwd, newPath);
       if ((await files.read(to)) !== undefined) throw new RpcError(ErrorCode.invalidParams, `${newPath} exists`);
+      signal.throwIfAborted();
       await files.move(name, to);
       return null;
     },

@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Client, ToolCallUpdate, Update } from '../src/index.js';
+import type { Client, TerminalHandlers, ToolCallUpdate, Update } from '../src/index.js';
 import { FakeServer, ready, settled } from './fake.js';
-import { terminal } from './readme-terminal.js';
 
 // Commands in terminals of the client, and the output of commands that run elsewhere.
+
+/** The example in the README. The module is made of it, so a build without it must not need it. */
+const { terminal } = (await import('./readme-terminal.js' as string)) as { terminal: TerminalHandlers };
 
 /** Sends requests for terminals, as the server does when a command runs. */
 class Requests {

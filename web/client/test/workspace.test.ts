@@ -171,3 +171,44 @@ test('a list says that it lacks files', async () => {
   const changed: any = await list({ ...of, since: first.version }, options);
   assert.deepEqual([changed.changes, changed.incomplete], [true, true]);
 });
+
+test('requests that are served when the client is closed are not responded to, and are no problem', async () => {
+  const server = new FakeServer();
+  let done: (() => void) | undefined;
+  let isAborted = false;
+  const client = await server.connect({
+    handlers: { readTextFile: (_, { signal }) => new Promise((resolve) => {
+      signal.addEventListener('abort', () => (isAborted = true));
+      done = () => resolve({ content: 'a' });
+    }) },
+  });
+  const { socket } = server;
+  server.send({ jsonrpc: '2.0', id: 1, method: 'fs/read_text_file', params: { sessionId: 's', path: '/a' } });
+  await settled();
+  socket.send = () => {
+    throw new Error('the WebSocket is not open');
+  };
+  const closed = client.close();
+  assert.ok(isAborted);
+  server.send({ jsonrpc: '2.0', id: 2, method: 'fs/read_text_file', params: { sessionId: 's', path: '/a' } });
+  done!();
+  await closed;
+  assert.deepEqual(server.problems, []);
+});
+
+test('a file is not deleted or moved after the server has given up', async () => {
+  const files = new TextFiles({ a: 'a' });
+  const slow = { list: () => files.list(), read: (path: string) => new Promise<string | undefined>((resolve) => setImmediate(() => resolve(files.read(path)))),
+    write: (path: string, text: string) => files.write(path, text), delete: (path: string) => files.delete(path), move: (from: string, to: string) => files.move(from, to) };
+  const workspace = serveWorkspace('/project', slow).workspace;
+  for (const change of [
+    (signal: AbortSignal) => workspace.delete({ sessionId: 's', path: '/project/a' }, { signal }),
+    (signal: AbortSignal) => workspace.move({ sessionId: 's', path: '/project/a', newPath: '/project/b' }, { signal }),
+  ]) {
+    const abort = new AbortController();
+    const changed = change(abort.signal);
+    abort.abort();
+    await assert.rejects(async () => changed, { name: 'AbortError' });
+    assert.deepEqual(files.list().map(({ path }) => path), ['a']);
+  }
+});

@@ -21,7 +21,7 @@ export interface FindOptions {
 }
 
 /** Why there is no server to connect to. */
-export type Lack = 'notInstalled' | 'notStarted' | 'notRunning' | 'noAddress' | 'badAddress' | 'noToken';
+export type Lack = 'notInstalled' | 'notStarted' | 'notRunning' | 'stopped' | 'noAddress' | 'badAddress' | 'noToken';
 
 /** There is no server to connect to: only the user can change that. */
 export class Unusable extends Error {

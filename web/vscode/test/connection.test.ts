@@ -45,6 +45,76 @@ test('a server that does not start is started again only if the user asks', asyn
   assert.deepEqual(found.slice(0, 3).map(({ start }) => start), [true, false, true]);
 });
 
+test('a server that was stopped is started again only if the user asks, one that crashed automatically', async () => {
+  const starts: boolean[] = [];
+  const sockets: Socket[] = [];
+  let isRunning = true;
+  class Socket {
+    onopen: ((event: object) => void) | null = null;
+    onmessage: ((event: object) => void) | null = null;
+    onclose: ((event: object) => void) | null = null;
+    onerror = null;
+
+    constructor() {
+      sockets.push(this);
+      setImmediate(() => this.onopen?.({}));
+    }
+
+    send(frame: string): void {
+      const { id, method } = JSON.parse(frame) as { id?: number; method: string };
+      const result = method === 'initialize' ? { protocolVersion: 1, agentCapabilities: { _meta: { strata: { version: '0', methods: [], notifications: [] } } } } : {};
+      if (id !== undefined) setImmediate(() => this.onmessage?.({ data: JSON.stringify({ jsonrpc: '2.0', id, result }) }));
+    }
+
+    close(code = 1000): void {
+      setImmediate(() => this.onclose?.({ code, reason: '' }));
+    }
+  }
+  const connection = new Connection(
+    {
+      local: true,
+      WebSocket: Socket,
+      find: async ({ start }) => {
+        starts.push(start);
+        if (!isRunning && !start) throw new Unusable('notRunning', 'no server');
+        isRunning = true;
+        return { url: 'ws://127.0.0.1:1', token: 'token' };
+      },
+    },
+    tokens(),
+    {},
+  );
+  const ended = async (code: number): Promise<void> => {
+    isRunning = false;
+    const lost = new Promise<void>((resolve) => connection.onDidChange(() => connection.state.kind !== 'open' && resolve()));
+    sockets.at(-1)!.close(code);
+    await lost;
+  };
+  const open = (): Promise<void> => new Promise((resolve) => {
+    const look = (): void => {
+      if (connection.state.kind === 'open') resolve();
+    };
+    connection.onDidChange(look);
+    look();
+  });
+  await connection.reconnect();
+  await ended(1006);
+  await open();
+  assert.deepEqual(starts.splice(0), [true, true]);
+  await ended(1001);
+  await until(connection, 'stopped');
+  isRunning = true; // the user has started one
+  connection.retryNow();
+  await open();
+  assert.ok(starts.splice(0).every((start) => !start));
+  await ended(1001);
+  await until(connection, 'stopped');
+  starts.length = 0;
+  await connection.reconnect();
+  assert.deepEqual(starts, [true]);
+  connection.dispose();
+});
+
 test('a token is used for the address for which it was given only', async () => {
   const all = tokens();
   editor.answers.push('first-token');

@@ -42,7 +42,7 @@ export async function walk(root: vscode.Uri): Promise<Walked> {
       walked.isComplete &&= isComplete;
     }
   }
-  return { paths: walked.paths.slice(0, MAX_FILES).sort(), isComplete: walked.isComplete };
+  return { paths: walked.paths.slice(0, MAX_FILES).sort(), isComplete: walked.isComplete && walked.paths.length <= MAX_FILES };
 }
 
 /** Returns the globs of the setting `files.exclude`, without those that depend on other files. */

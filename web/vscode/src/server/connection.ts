@@ -1,5 +1,5 @@
 import * as vscode from 'vscode';
-import { connect, ConnectionRefused, type Client, type ConnectionState, type Endpoint, type RefusalReason, type RequestHandlers } from '@strata/client';
+import { connect, ConnectionLost, ConnectionRefused, type Client, type ConnectionState, type Endpoint, type RefusalReason, type RequestHandlers } from '@strata/client';
 import { Unusable, type Lack, type Platform } from '../platform.js';
 import { settings } from '../settings.js';
 import { VERSION } from '../version.js';
@@ -8,6 +8,9 @@ import type { Tokens } from './token.js';
 
 /** Why there is no connection, for the views: each has a text and remedies of its own. "" if the client is trying. */
 export type Problem = '' | Lack | RefusalReason;
+
+/** The code with which a server that was stopped closes its connections. */
+const STOPPED = 1001;
 
 /** The server of this machine, as secrets name it. Its address differs from start to start. */
 const LOCAL = 'local';
@@ -32,6 +35,8 @@ export class Connection implements vscode.Disposable {
   #url = '';
   /** Why no server could be started. Until `reconnect`, servers are only looked for. */
   #failure: Unusable | undefined;
+  /** Whether the user has stopped the server of this machine. Until `reconnect`, servers are only looked for. */
+  #isStopped = false;
   #abort = new AbortController();
 
   /** The state has changed. */
@@ -92,6 +97,7 @@ export class Connection implements vscode.Disposable {
     this.#abort.abort();
     const abort = (this.#abort = new AbortController());
     this.#failure = undefined;
+    this.#isStopped = false;
     this.#problem = '';
     const previous = this.#client;
     this.#replace(undefined);
@@ -149,14 +155,15 @@ export class Connection implements vscode.Disposable {
 
   async #findLocal(find: NonNullable<Platform['find']>, signal: AbortSignal): Promise<Endpoint> {
     try {
-      const found = await find({ start: settings.start && !this.#failure, onStart: () => this.#starting(signal), signal });
+      const found = await find({ start: settings.start && !this.#failure && !this.#isStopped, onStart: () => this.#starting(signal), signal });
       signal.throwIfAborted();
       this.#url = found.url;
       return found;
     } catch (error) {
       if (signal.aborted) throw error;
-      if (error instanceof Unusable && error.lack !== 'notRunning') this.#failure = error;
-      throw this.#failure ?? error;
+      if (!(error instanceof Unusable)) throw this.#failure ?? error;
+      if (error.lack !== 'notRunning') this.#failure = error;
+      throw this.#failure ?? (this.#isStopped && settings.start ? new Unusable('stopped', error.message) : error);
     }
   }
 
@@ -175,7 +182,11 @@ export class Connection implements vscode.Disposable {
   #report(state: ConnectionState): void {
     this.#state = state;
     this.#isStarting = false;
-    if (state.kind === 'open') this.#failure = undefined;
+    if (state.kind === 'open') {
+      this.#failure = undefined;
+      this.#isStopped = false;
+    }
+    if (state.kind === 'waiting' && state.error instanceof ConnectionLost) this.#isStopped = state.error.code === STOPPED;
     if (state.kind !== 'connecting') this.#problem = 'error' in state ? problemOf(state.error) : '';
     this.#tell();
   }

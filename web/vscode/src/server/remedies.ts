@@ -32,6 +32,8 @@ function explain(problem: Exclude<Problem, ''>, url: string, reason: string): Ex
       return { text: vscode.l10n.t('Strata does not start: {0}', reason), remedies: [tryAgain(), setting('strata.path', vscode.l10n.t('Set Path'))], isSudden: true };
     case 'notRunning':
       return { text: vscode.l10n.t('No server is running. Start one with "strata serve", or turn on the setting strata.start.'), remedies: [setting('strata.start', vscode.l10n.t('Show Setting'))] };
+    case 'stopped':
+      return { text: vscode.l10n.t('The server was stopped.'), remedies: [{ title: vscode.l10n.t('Start Server'), command: 'strata.reconnect' }] };
     case 'noAddress':
       return { text: vscode.l10n.t('Set the address of the server'), remedies: [setAddress()] };
     case 'badAddress':

@@ -44,8 +44,8 @@ export class Files {
       this.#read.add(document, sessionId);
       return { content: linesOf(document.getText(), line, limit) };
     },
-    writeTextFile: async ({ sessionId, path, content }) => {
-      await write(this.#known(path), content, (document) => this.#read.isNewest(document, sessionId));
+    writeTextFile: async ({ sessionId, path, content }, { signal }) => {
+      await write(this.#known(path), content, (document) => this.#read.isNewest(document, sessionId), signal);
       return null;
     },
   };
@@ -59,11 +59,15 @@ export class Files {
 
 /**
  * Replaces the text of a file, or creates it. A document without unsaved text is saved, so that commands see the edit; one
- * with unsaved text stays unsaved, because that text is not the server's to save.
+ * with unsaved text stays unsaved, because that text is not the server's to save. Once the signal is aborted, it changes
+ * nothing: the server no longer waits, and the file may have been changed again.
  */
-async function write(uri: vscode.Uri, content: string, isNewest: (document: vscode.TextDocument) => boolean): Promise<void> {
-  if (!(await exists(uri))) return create(uri, content);
+async function write(uri: vscode.Uri, content: string, isNewest: (document: vscode.TextDocument) => boolean, signal: AbortSignal): Promise<void> {
+  const isNew = !(await exists(uri));
+  signal.throwIfAborted();
+  if (isNew) return create(uri, content);
   const document = await open(uri);
+  signal.throwIfAborted();
   if (!isNewest(document)) throw new Error(`${uri.fsPath} has changed since it was read`);
   const unsaved = document.isDirty;
   if (!(await replaceText(document, content)) || unsaved) return;

@@ -73,3 +73,18 @@ test('files that were removed before a failure are named, and their removal can 
   assert.deepEqual(editor.messages, ['Strata: b.go is busy', 'a.go removed from the context.']);
   assert.deepEqual(calls, ['_strata/files/remove a.go', '_strata/files/remove b.go', '_strata/files/add a.go']);
 });
+
+test('a removal is undone by the client of then, as the connection may have been replaced', async () => {
+  const calls: string[] = [];
+  const client = (name: string) => ({
+    call: async (method: string) => {
+      calls.push(`${name} ${method}`);
+      now = client('second');
+    },
+  });
+  let now = client('first');
+  const commands = new ContextCommands({ connection: { required: () => now }, current: { id: 's' }, files: {}, createSession: async () => {}, selection: () => [] } as never);
+  editor.answers.push('Undo');
+  await commands.table.removeFromContext({ file: file('a.go', 1) } as never);
+  assert.deepEqual(calls, ['first _strata/files/remove', 'second _strata/files/add']);
+});

@@ -84,7 +84,8 @@ export class ContextCommands {
     const undo = vscode.l10n.t('Undo');
     const text = removed.length === 1 ? vscode.l10n.t('{0} removed from the context.', baseName(removed[0]!.path)) : vscode.l10n.t('{0} files removed from the context.', removed.length);
     if ((await inform(text, undo)) !== undo) return;
-    for (const file of removed) await client.call('_strata/files/add', { sessionId, ...optionsOf(file) });
+    const now = this.#connection.required(); // possibly another client
+    for (const file of removed) await now.call('_strata/files/add', { sessionId, ...optionsOf(file) });
   }
 
   /** Pins files, which adds those that only tools have read; or unpins them. */

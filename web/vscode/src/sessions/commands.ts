@@ -80,7 +80,7 @@ export class SessionCommands {
     const undo = vscode.l10n.t('Undo');
     const chosen = await inform(vscode.l10n.t('"{0}" deleted.', titleOf(info)), undo);
     if (chosen !== undo) return;
-    await client.call('_strata/session/undelete', { sessionId: info.sessionId });
+    await this.#connection.required().call('_strata/session/undelete', { sessionId: info.sessionId }); // possibly another client by now
     if (wasOpen) this.#current.open(info.sessionId);
   }
 }

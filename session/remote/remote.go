@@ -171,7 +171,7 @@ func ask[T any](ctx context.Context, f *Files, name string, request func(clients
 
 // away returns the error for a path while no client has the files.
 func away(name string) error {
-	return &filecontext.RefusedError{Path: name, Reason: filecontext.ReasonAway, Detail: "it is not connected"}
+	return &filecontext.RefusedError{Path: name, Reason: filecontext.ReasonAway}
 }
 
 // maxMessage is the maximum length of a client's message in an error, in characters.

@@ -61,7 +61,7 @@ var explanations = map[Reason]string{
 	ReasonNoPicture:  "is no picture that can be shown",
 	ReasonExists:     "exists already",
 	ReasonReadOnly:   "is read-only",
-	ReasonAway:       "is not available now from the client that has the files",
+	ReasonAway:       "is not available now: the client that has the files is not connected or does not respond",
 }
 
 // Explain returns a description of r to follow the path in a sentence.

@@ -20,7 +20,7 @@ func TestSearchAnswersQuestions(t *testing.T) {
 	for question, want := range map[string]string{
 		"where is the mailbox?":                                      "session/mailbox/mailbox.go",
 		"how are secret-looking files recognised?":                   "filecontext/secrets/secrets.go",
-		"what decides which files git ignores?":                      "filecontext/ignore.go",
+		"where are the rules of an ignore file combined?":            "filecontext/ignore.go",
 		"how are the rows of a purged session removed?":              "historystore/purge.go",
 		"which code estimates the tokens of an image?":               "tokens/image.go",
 		"where does the WebSocket stream read its frames?":           "rpc/websocket.go",

@@ -156,7 +156,7 @@ func away(ctx context.Context, name string) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	return &filecontext.RefusedError{Path: name, Reason: filecontext.ReasonAway, Detail: "it is not connected"}
+	return &filecontext.RefusedError{Path: name, Reason: filecontext.ReasonAway}
 }
 
 // askLast makes a client that does not respond in time, or does not know what it is asked for, the last one to be asked.

@@ -96,7 +96,8 @@ export interface ServeOptions {
 
 /**
  * Serves a request of the server. The server receives an `RpcError` that it throws unchanged, and other errors as internal
- * errors with their message. When `signal` is aborted, the request has been responded to, and the outcome is dropped.
+ * errors with their message. When `signal` is aborted, the request has been responded to, and the outcome is dropped: a
+ * handler that waits should change nothing after that.
  */
 export type RequestHandler<M extends keyof ServerRequests> = (
   params: ServerRequests[M]['params'],

@@ -51,9 +51,9 @@ EXAMPLE_PORT ?= 7720
 example: ## serve the page with an editor in web/example (EXAMPLE_PORT=n)
 	.ci/install-tools node npm
 	cd web/example && npm ci --ignore-scripts --no-audit --no-fund && npm run --silent check
-	@echo 'The page is at http://localhost:$(EXAMPLE_PORT). Add this line to strata.yaml and restart the server:'
-	@echo '  origins: ["http://localhost:$(EXAMPLE_PORT)", "http://127.0.0.1:$(EXAMPLE_PORT)"]'
-	@echo '`strata token show` prints the token.'
+	@echo 'The page is at http://localhost:$(EXAMPLE_PORT). The server must allow its origin, for example:'
+	@echo '  bin/strata serve --origins http://localhost:$(EXAMPLE_PORT),http://127.0.0.1:$(EXAMPLE_PORT)'
+	@echo '`bin/strata token show` prints the token.'
 	GO=$(GO) web/example/build ../../bin/example --servedir=../../bin/example --serve=localhost:$(EXAMPLE_PORT)
 
 screenshots: ## write the screenshots of the HUD to docs/images, of the extension to web/vscode/media, and of the example

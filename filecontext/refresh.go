@@ -80,14 +80,14 @@ func (r *Roots) look(ctx context.Context, e Entry, stamps map[string]stamped) (C
 	ref.Allow = e.Allowed
 	now, err := r.known(ctx, ref, stamps)
 	if err != nil {
-		return e.lost(err)
+		return e.missed(err)
 	}
 	if e.stamp.current(now) {
 		return Change{}, false
 	}
 	content, err := r.Read(ctx, ref)
 	if err != nil {
-		return e.lost(err)
+		return e.missed(err)
 	}
 	kind := Changed
 	switch {
@@ -131,8 +131,8 @@ func (r *Roots) known(ctx context.Context, ref Ref, stamps map[string]stamped) (
 	return r.stat(ctx, ref)
 }
 
-// lost is the function lost. A text that is known remains while the client that has the file is away.
-func (e *Entry) lost(err error) (Change, bool) {
+// missed is lost for a file that may come back: its known text remains while the client that has the file is away.
+func (e *Entry) missed(err error) (Change, bool) {
 	if ReasonOf(err) == ReasonAway && e.Problem == "" && e.Text != "" {
 		return Change{}, false
 	}

@@ -86,6 +86,37 @@ func TestAFileThatIsWantedOnceLeavesAfterTheReply(t *testing.T) {
 	}
 }
 
+// A file that is added again stays pinned, unless the request says otherwise.
+func TestAPinnedFileStaysPinned(t *testing.T) {
+	t.Parallel()
+	ts := startServer(t)
+	ts.write("a.txt", "text\n")
+	e, sid := attached(t, ts)
+	for i, step := range []struct {
+		options map[string]any
+		want    bool
+	}{
+		{nil, false},
+		{map[string]any{"pinned": true}, true},
+		{map[string]any{"lineNumbers": true}, true},
+		{map[string]any{"pinned": false}, false},
+		{map[string]any{"pinned": true}, true},
+		{map[string]any{"once": true}, false},
+		{map[string]any{"pinned": true}, true},
+	} {
+		if f := addTo(ts, e, sid, "a.txt", step.options); f.Pinned != step.want {
+			t.Errorf("step %d: %+v", i, f)
+		}
+	}
+	run(t, e, sid, "/add a.txt")
+	if f := filesOf(ts, e, sid)["a.txt"]; !f.Pinned {
+		t.Errorf("after /add: %+v", f)
+	}
+	if call[struct{ Removed bool }](ts, e, "_strata/files/remove", sid, map[string]any{"path": "a.txt"}); addTo(ts, e, sid, "a.txt").Pinned {
+		t.Error("a file that was removed is added as pinned")
+	}
+}
+
 func TestLineNumbersAndRanges(t *testing.T) {
 	t.Parallel()
 	ts := startServer(t)

@@ -195,6 +195,28 @@ func (h *holder) does(t *testing.T, sid, call string) string {
 	return text
 }
 
+// The model is told once what an editor makes of a text that it saves.
+func TestAnEditorThatFormatsAClientsFile(t *testing.T) {
+	t.Parallel()
+	ts := startActing(t)
+	h := ts.holding(map[string]string{"a.txt": "alpha\n"})
+	h.Serve(wire.MethodWriteTextFile, func(raw json.RawMessage) (any, *rpc.Error) {
+		in := from[wire.WriteTextFileParams](raw)
+		h.set(in.Path, strings.TrimSpace(in.Content)+"\n")
+		return nil, nil
+	})
+	sid := h.open(t)
+	h.does(t, sid, `read_file {"path": "a.txt"}`)
+	for call, want := range map[string]string{
+		`edit_file {"path": "a.txt", "edits": [{"old_text": "alpha", "new_text": "beta  "}]}`: "Edited a.txt, which now has 1 line. The editor changed the text further when saving; the diff includes that.\n",
+		`write_file {"path": "b.txt", "content": "one\n\n"}`:                                  "Created b.txt with 1 line.\nThe editor changed the text when saving:\n",
+	} {
+		if got := h.does(t, sid, call); !strings.HasPrefix(got, want) {
+			t.Errorf("%s: %q", call, got)
+		}
+	}
+}
+
 // Tools work on files that only the client has.
 func TestToolsWorkOnTheFilesOfAClient(t *testing.T) {
 	t.Parallel()

@@ -30,7 +30,8 @@ func TestPinnedFilesAreNotEvicted(t *testing.T) {
 	m := manage(t, 4000)
 	for _, name := range []string{"a.go", "b.go", "c.go"} {
 		m.write(name, linesOf(name, 60))
-		m.attach(workspace.FileRequest{Path: name, Pinned: name == "a.go"}) // the oldest, which would be evicted first
+		pinned := name == "a.go"
+		m.attach(workspace.FileRequest{Path: name, Pinned: &pinned}) // the oldest, which would be evicted first
 	}
 	m.ask("start")
 	m.request()

@@ -30,7 +30,7 @@ type agents map[string]struct {
 // The configurations in JSON start an agent that there is.
 func TestConfigurationsInJSON(t *testing.T) {
 	home := binary.NewHome(t, "listen: 127.0.0.1:0\n")
-	for section, key := range map[string]string{"Zed": "agent_servers", "JetBrains IDEs": "agent_servers", "VS Code": "acp.agents"} {
+	for section, key := range map[string]string{"Zed": "agent_servers", "JetBrains IDEs": "agent_servers", "VS Code, ACP Client": "acp.agents"} {
 		var config map[string]agents
 		if err := json.Unmarshal([]byte(configuration(t, section)), &config); err != nil {
 			t.Fatalf("%s: %v", section, err)

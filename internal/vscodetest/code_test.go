@@ -76,7 +76,7 @@ func TestCodeOfAReplyGoesIntoFiles(t *testing.T) {
 
 	c.reply("Third.", "The file `notes.txt`:", "", "```txt", "whole", "```")
 	c.clickCode(applyButton, "whole")
-	e.WaitText(".quick-input-titlebar", "Place of the code")
+	e.WaitText(".quick-input-titlebar", "Choose where to put the code")
 	e.WaitText(".quick-input-list", "Insert in notes.txt")
 	e.Type(kb.Enter)
 	e.waitTab("notes.txt (whole file)")

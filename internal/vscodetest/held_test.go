@@ -180,7 +180,7 @@ func TestFileOfAHeldFolderIsMentioned(t *testing.T) {
 	c := e.newSession()
 	e.openFile("greeting.txt")
 	e.Click(".editor-instance .view-lines")
-	e.command("Add to Strata")
+	e.command("Add to Strata Prompt")
 	c.waitText(".composer", "greeting.txt")
 	c.prompt("say I see it.")
 	c.waitText(".row.reply", "I see it.")

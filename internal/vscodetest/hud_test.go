@@ -61,6 +61,14 @@ func TestHUDInAPanel(t *testing.T) {
 		t.Errorf("there are %d panels", panels)
 	}
 
+	hudtest.EvalIn[bool](h, `(document.querySelector("#tab-tiers").click(), true)`)
+	h.Wait(`location.hash.endsWith("/tiers")`)
+	e.write(t, "notes.txt", "Notes")
+	e.openFile("notes.txt") // it hides the panel, whose document is gone then
+	e.Click("#strata\\.strata\\.status, [id*='strata.status']")
+	h = e.hud()
+	h.Wait(fmt.Sprintf(`location.hash === "#/session/%s" && document.querySelector(".inspected, .transcript")`, sid))
+
 	hudtest.EvalIn[bool](h, `(document.querySelector("#tab-history").click(), true)`)
 	h.Wait(`location.hash.endsWith("/history")`)
 	e.reloadStored(t, "strata.hud", sid+"/history")

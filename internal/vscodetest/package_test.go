@@ -20,9 +20,12 @@ import (
 var contents = []string{
 	`\[Content_Types\]\.xml`, `extension\.vsixmanifest`,
 	`extension/LICENSE\.txt`, `extension/readme\.md`, `extension/package\.json`, `extension/package\.nls\.json`,
-	`extension/l10n/bundle\.l10n\.json`, `extension/media/[\w/-]+\.(svg|png|webp|md)`,
-	`extension/dist/NOTICE\.txt`, `extension/dist/(desktop|web)\.js`, `extension/dist/view/[\w-]+\.(js|css)`,
+	`extension/l10n/bundle\.l10n\.json`, `extension/media/[\w/-]+\.(svg|png)`,
+	`extension/dist/NOTICE\.txt`, `extension/dist/install\.md`, `extension/dist/(desktop|web)\.js`, `extension/dist/view/[\w-]+\.(js|css)`,
 }
+
+// elsewhere matches a picture or a link that leads out of a text, but for web addresses.
+var elsewhere = regexp.MustCompile(`<picture>|<img|\]\((?:[^h#]|h[^t]).*?\)`)
 
 // tree makes a copy of the sources of the extension, with their packages, and returns its folder.
 func tree(t *testing.T) string {
@@ -103,6 +106,18 @@ func TestPackage(t *testing.T) {
 		if !strings.Contains(notice, "\n"+name+" ") {
 			t.Errorf("the notice has no license of %s", name)
 		}
+	}
+	// VS Code shows no pictures of a package, and its relative links lead nowhere.
+	if found := elsewhere.FindString(content(t, archive, "extension/readme.md")); found != "" {
+		t.Errorf("the README of the package contains %s", found)
+	}
+	opened := regexp.MustCompile(`showPreview', vscode\.Uri\.joinPath\(this\.#extension, (.+?)\)`).FindStringSubmatch(read(t, filepath.Join(sources, "src", "server", "remedies.ts")))
+	if len(opened) == 0 {
+		t.Fatal("src/server/remedies.ts opens no file that says how to install")
+	}
+	steps := content(t, archive, "extension/"+strings.NewReplacer("'", "", ", ", "/").Replace(opened[1]))
+	if !strings.Contains(steps, "\ncode --install-extension bin/strata.vsix\n") || elsewhere.MatchString(steps) {
+		t.Errorf("the steps of the installation are %s", steps)
 	}
 	var manifest struct{ Version string }
 	if err := json.Unmarshal([]byte(content(t, archive, "extension/package.json")), &manifest); err != nil || manifest.Version != version.Release {

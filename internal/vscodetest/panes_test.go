@@ -222,8 +222,7 @@ func TestManyFilesInTheContext(t *testing.T) {
 	e.tall()
 	e.connect()
 	e.focus("Sessions")
-	e.Click(row("Sessions", "Untitled session"))
-	e.Wait(`document.activeElement?.tagName === "IFRAME"`)
+	e.openRow("Untitled session")
 	e.WaitText(pane("Context")+" .pane-header", grouped(sum)+" tokens")
 	e.focus("Context")
 	e.Type(kb.End)
@@ -305,11 +304,15 @@ func TestSessionsView(t *testing.T) {
 	}
 }
 
-// focusSession selects a session in the tree, which opens it and moves the focus to the chat, and moves the focus back.
-func (e *editor) focusSession(title string) {
+// openRow opens a session of the tree by its title. The chat then has the focus.
+func (e *editor) openRow(title string) {
 	e.Click(row("Sessions", title))
-	e.Wait(`document.activeElement?.tagName === "IFRAME"`)
-	e.chat("#prompt")
+	e.chat("#prompt").Wait(`document.hasFocus() && document.activeElement?.id === "prompt"`)
+}
+
+// focusSession opens a session of the tree, and moves the focus back to the tree.
+func (e *editor) focusSession(title string) {
+	e.openRow(title)
 	e.focus("Sessions")
 	e.Wait(fmt.Sprintf("document.querySelector(%q)", row("Sessions", title)+".focused"))
 }

@@ -1,6 +1,7 @@
 package vscodetest
 
 import (
+	"bytes"
 	"flag"
 	"fmt"
 	"os"
@@ -18,7 +19,7 @@ var screenshots = flag.String("screenshots", "", "folder that TestScreenshots wr
 
 // The size of the pictures, and their maximum content.
 const (
-	shotWidth, shotHeight = 1280, 800
+	shotWidth, shotHeight = 1280, 900
 	shotScale             = 2
 	maxShot               = 200_000 // bytes
 )
@@ -65,11 +66,11 @@ func replies() []upstream.Script {
 	}
 	said := func(text string) upstream.Step { return upstream.Text(text) }
 	return []upstream.Script{
-		usage(upstream.Script{Steps: append([]upstream.Step{said("I read the function and its test.")},
+		usage(upstream.Script{Steps: append([]upstream.Step{said("I'll read the function and its test.")},
 			append(upstream.Call("toolu_1", "read_file", `{"path":"greet.go"}`), upstream.Call("toolu_2", "read_file", `{"path":"greet_test.go"}`)...)...)}, 0, 3300),
-		usage(upstream.Script{Steps: append([]upstream.Step{said("`Hello` compares the name before it is trimmed: `\"  \"` is greeted as nobody. I trim it first.")},
+		usage(upstream.Script{Steps: append([]upstream.Step{said("`Hello` checks for an empty name before it trims the name, so `\"  \"` gives `Hello, !`. I'll trim it first.")},
 			upstream.Call("toolu_3", "edit_file", trimmedFirst)...)}, 3300, 620),
-		usage(upstream.Script{Steps: []upstream.Step{said("A name of spaces is now greeted as the world.")}}, 3920, 240),
+		usage(upstream.Script{Steps: []upstream.Step{said("A blank name now gives `Hello, world!`.")}}, 3920, 240),
 	}
 }
 
@@ -100,7 +101,7 @@ func TestScreenshots(t *testing.T) {
 	e.Run(chromedp.EmulateViewport(shotWidth, shotHeight, chromedp.EmulateScale(shotScale)))
 	c := e.newSession()
 	client, sid := e.session(t)
-	if err := client.Call("_strata/session/rename", map[string]any{"sessionId": sid, "title": "Names of spaces"}, nil); err != nil {
+	if err := client.Call("_strata/session/rename", map[string]any{"sessionId": sid, "title": "Greeting for blank names"}, nil); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"greet.go", "greet_test.go"} {
@@ -111,13 +112,13 @@ func TestScreenshots(t *testing.T) {
 	e.sideBar(420)
 	e.openFile("greet.go")
 	c = e.chat("#prompt")
-	c.prompt("A name of spaces is greeted as nobody. Why? Mend it.")
+	c.prompt("Why does a blank name give \"Hello, !\"? Fix it.")
 	c.waitText(".question", "greet.go")
 	e.Wait(`!document.querySelector(".statusbar").innerText.includes("Activating")`)
 	e.shoot(t, "chat", c.Frame)
 
 	c.click(".question button.primary")
-	c.waitText(".transcript", "greeted as the world")
+	c.waitText(".transcript", "A blank name now gives")
 	e.command("View: Close All Editors")
 	e.command("Strata: Open HUD")
 	h := e.hud()
@@ -133,8 +134,7 @@ func (e *editor) shoot(t *testing.T, name string, shown *hudtest.Frame) {
 	t.Helper()
 	for scheme, theme := range map[string]string{"light": "Light Modern", "dark": "Dark Modern"} {
 		e.theme(theme, shown)
-		hudtest.EvalIn[int](shown, retouch)
-		picture := e.Picture()
+		picture := e.still(shown)
 		if len(picture) > maxShot {
 			t.Errorf("the picture of %s, %s, has %d bytes", name, scheme, len(picture))
 		}
@@ -142,6 +142,22 @@ func (e *editor) shoot(t *testing.T, name string, shown *hudtest.Frame) {
 			t.Fatal(err)
 		}
 	}
+}
+
+// still returns a picture of the window when it no longer changes: the colors of a theme arrive gradually.
+func (e *editor) still(shown *hudtest.Frame) []byte {
+	var last []byte
+	for equal, tries := 0, 0; equal < 2 && tries < 20; tries++ { // the cursor of an editor blinks
+		hudtest.EvalIn[int](shown, retouch)
+		picture := e.Picture()
+		if bytes.Equal(picture, last) {
+			equal++
+		} else {
+			equal = 0
+		}
+		last = picture
+	}
+	return last
 }
 
 // retouch replaces times and folders, which differ between runs, with typical ones.

@@ -18,7 +18,7 @@ type AddFileParams struct {
 	State       string               `json:"state"`   // full (default), summary
 	Range       *workspace.FileRange `json:"range"`
 	Once        bool                 `json:"once"`
-	Pinned      bool                 `json:"pinned"`
+	Pinned      *bool                `json:"pinned"` // absent: as before
 	LineNumbers bool                 `json:"lineNumbers"`
 	Allow       bool                 `json:"allow"` // even if it looks like a secret
 }

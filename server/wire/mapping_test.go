@@ -184,7 +184,7 @@ func TestRequestsToASession(t *testing.T) {
 		want any
 	}{
 		"a file": {`{"sessionId":"s","path":"a","content":"unsaved","state":"full","range":{"start":1,"end":2},"once":true,"pinned":true,"lineNumbers":true}`, &AddFileParams{},
-			func(p any) any { return p.(*AddFileParams).Request() }, workspace.FileRequest{Path: "a", Content: &words, Range: lines, Once: true, Pinned: true, LineNumbers: true}},
+			func(p any) any { return p.(*AddFileParams).Request() }, workspace.FileRequest{Path: "a", Content: &words, Range: lines, Once: true, Pinned: &yes, LineNumbers: true}},
 		"an outline": {`{"sessionId":"s","path":"a","state":"summary"}`, &AddFileParams{}, func(p any) any { return p.(*AddFileParams).Request() }, workspace.FileRequest{Path: "a", Summary: true}},
 		"a document": {`{"sessionId":"s","name":"n","text":"unsaved","priority":1,"pinned":true,"phases":["p"],"status":"s","order":3,"path":"f"}`, &DocumentParams{},
 			func(p any) any { return p.(*DocumentParams).Request() },

@@ -106,8 +106,7 @@ func (w DiskWriter) plan(path string, plan func(change.Files, filecontext.Ref) (
 				return nil, err
 			}
 			if now := p.Outcome(); now != nil {
-				note := titlePath(p.Effects[0].Path) + " has another text than the one written: the editor has changed it."
-				return &Made{Made: tools.Made{State: change.Done, Effects: now.Effects, Next: now.Bytes}, Content: now.Content, Note: note}, nil
+				return &Made{Made: tools.Made{State: change.Done, Effects: now.Effects, Next: now.Bytes}, Content: now.Content}, nil
 			}
 			return &Made{Made: tools.Made{State: change.Done}, Content: p.After}, nil
 		},

@@ -30,11 +30,15 @@ type list struct {
 	of      clients.Client
 	version string
 	files   *source.List
+	cut     bool // at the bounds: the client has listed further files
 }
 
 // List implements source.Files. Each call asks the client whether its list has changed; concurrent calls share neither
 // the request nor the response, because a file may have changed between them.
 func (f *Files) List(ctx context.Context) (*source.List, error) {
+	if f.holder(ctx) == nil { // waits for one before other requests for the list have to wait for this one
+		return nil, away(ctx, ".")
+	}
 	var last *list
 	select {
 	case last = <-f.listing:
@@ -87,7 +91,7 @@ func (f *Files) listAgain(ctx context.Context, last *list) (*list, error) {
 			}
 			request.Since, request.Cursor = "", page.Next
 		}
-		b.out.Cut = true
+		b.cut = true
 		return b.list(c), nil
 	})
 }
@@ -98,12 +102,13 @@ type builder struct {
 	version string // of the list when the first page was sent
 	room    int    // bytes of paths and versions that can be added
 	full    bool
+	cut     bool // as in list
 	out     source.List
 }
 
 func newBuilder() *builder { return &builder{files: make(map[string]source.File), room: maxBytes} }
 
-// changed returns the list after the changes that a page contains.
+// changed returns the list after the changes that a page contains. The page says whether the client lists all files now.
 func (l *list) changed(page *clients.ListPage) *list {
 	gone := make(map[string]bool, len(page.Removed)+len(page.Files))
 	for _, path := range page.Removed {
@@ -113,7 +118,7 @@ func (l *list) changed(page *clients.ListPage) *list {
 		gone[page.Files[i].Path] = true
 	}
 	b := newBuilder()
-	b.version, b.out.Cut, b.out.Nameless = page.Version, l.files.Cut, l.files.Nameless
+	b.version, b.cut, b.out.Nameless = page.Version, l.cut, l.files.Nameless
 	for _, file := range l.files.Files {
 		if !gone[file.Path] {
 			b.put(file)
@@ -127,7 +132,7 @@ func (l *list) changed(page *clients.ListPage) *list {
 func (b *builder) put(file source.File) {
 	size := len(file.Path) + len(file.Version)
 	if len(b.files) >= maxFiles || size > b.room {
-		b.full, b.out.Cut = true, true
+		b.full, b.cut = true, true
 		return
 	}
 	b.room -= size
@@ -159,7 +164,8 @@ func (b *builder) list(of clients.Client) *list {
 		b.out.Files = append(b.out.Files, file)
 	}
 	slices.SortFunc(b.out.Files, func(a, b source.File) int { return strings.Compare(a.Path, b.Path) })
-	return &list{of: of, version: b.version, files: &b.out}
+	b.out.Cut = b.out.Cut || b.cut
+	return &list{of: of, version: b.version, files: &b.out, cut: b.cut}
 }
 
 // isName reports whether a path is one below the folder: relative, with slashes, without steps like ".." and without NUL.

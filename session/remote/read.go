@@ -3,6 +3,7 @@ package remote
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"strata/filecontext"
 	"strata/filecontext/source"
@@ -37,17 +38,19 @@ func (f *Files) Read(ctx context.Context, name string, how source.Reading) (sour
 // ReadSome implements source.Files. A client that cannot return several files is asked for the first of them.
 func (f *Files) ReadSome(ctx context.Context, names []string, how source.Reading) (map[string]source.Text, error) {
 	return ask(ctx, f, names[0], func(c clients.Client) (map[string]source.Text, error) {
-		if how.Binary || f.readsSome(c) { // texts only can be read otherwise
+		may, proven := f.readsSome(c)
+		if may || how.Binary { // texts only can be read otherwise
 			all, err := c.ReadFiles(ctx, clients.ReadMany{
 				Folder: f.folder, Paths: names, Binary: how.Binary, MaxFile: how.Limit, MaxBytes: max(how.Limit, batchBytes),
 			}, 0)
 			switch {
 			case err == nil:
+				f.learn(c, true)
 				return returned(all, names, how.Limit)
-			case ctx.Err() != nil || !hasCode(err, notServed) && (how.Binary || !errors.Is(err, clients.ErrLate)):
+			case ctx.Err() != nil || !hasCode(err, notServed) && (proven || how.Binary || !errors.Is(err, clients.ErrLate)):
 				return nil, err
 			}
-			f.cannotReadSome(c)
+			f.learn(c, false)
 		}
 		return f.readOne(ctx, c, names[0], how)
 	})
@@ -106,18 +109,21 @@ func shortVersion(version string) string {
 	return version
 }
 
-// readsSome reports whether a client may serve ReadFiles.
-func (f *Files) readsSome(c clients.Client) bool {
+// readsSome reports whether a client may serve ReadFiles, and whether it has served it.
+func (f *Files) readsSome(c clients.Client) (may, proven bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return !f.single[c]
+	serves, known := f.several[c]
+	return serves || !known, serves
 }
 
-// cannotReadSome notes that a client does not serve ReadFiles.
-func (f *Files) cannotReadSome(c clients.Client) {
+// learn notes whether a client serves ReadFiles, unless the client has left.
+func (f *Files) learn(c clients.Client, serves bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.single[c] = true
+	if slices.Contains(f.holders, c) {
+		f.several[c] = serves
+	}
 }
 
 // hasCode reports whether a client responded with an error of this code.

@@ -99,6 +99,25 @@ func TestAClientThatReadsOnlyOne(t *testing.T) {
 	}
 }
 
+// A client that has returned several files is asked for several again, even if it once needs too long.
+func TestAClientThatIsLateOnce(t *testing.T) {
+	f, c := reading([]clients.ReadResult{{Path: "a", Data: []byte("A")}}, nil)
+	all := c.readSome
+	for n := range 3 {
+		c.readSome = all
+		if n == 1 {
+			c.readSome = func(clients.ReadMany) ([]clients.ReadResult, error) { return nil, clients.ErrLate }
+		}
+		_, err := f.ReadSome(t.Context(), []string{"a", "b"}, source.Reading{Limit: 8})
+		if (n == 1) != (filecontext.ReasonOf(err) == filecontext.ReasonAway) {
+			t.Errorf("request %d: %v", n, err)
+		}
+	}
+	if want := []string{"read some 2", "read some 2", "read some 2"}; !slices.Equal(c.asked, want) {
+		t.Errorf("asked for %q", c.asked)
+	}
+}
+
 // A client that refuses the list has other files: the next one is asked, and it is not asked again, not even to write.
 func TestAClientWithOtherFiles(t *testing.T) {
 	for _, code := range []int{notServed, notMine} {
@@ -125,8 +144,20 @@ func TestAClientThatRefusesAPage(t *testing.T) {
 		}
 		return clients.ListPage{}, &clients.Refused{Code: notMine}
 	}})
-	if _, err := f.List(t.Context()); filecontext.ReasonOf(err) != filecontext.ReasonUnreadable || f.IsAway() {
-		t.Errorf("%v, away: %v", err, f.IsAway())
+	if _, err := f.List(t.Context()); filecontext.ReasonOf(err) != filecontext.ReasonUnreadable || len(f.holders) != 1 {
+		t.Errorf("%v, %d clients", err, len(f.holders))
+	}
+}
+
+// A client that has found all of its files says so with the changes.
+func TestAListBecomesComplete(t *testing.T) {
+	f := with(&client{list: func(l clients.List) (clients.ListPage, error) {
+		return clients.ListPage{Version: l.Since + "1", Changes: l.Since != "", Cut: len(l.Since) != 2}, nil
+	}})
+	for n, cut := range []bool{true, true, false, true} {
+		if list, err := f.List(t.Context()); err != nil || list.Cut != cut {
+			t.Errorf("list %d: %+v, %v", n, list, err)
+		}
 	}
 }
 

@@ -35,8 +35,8 @@ type session struct {
 	folder string // names the files, absolute
 
 	mu      sync.Mutex
-	holders []clients.Client        // that have the files, the newest first
-	single  map[clients.Client]bool // of the holders, those that do not serve ReadFiles
+	holders []clients.Client        // that have the files, the newest first; see askLast
+	several map[clients.Client]bool // whether a holder serves ReadFiles; absent: not known
 	joined  chan struct{}           // closed when a client joins, and replaced
 
 	listing chan *list // the newest list; empty while a goroutine asks for it
@@ -48,7 +48,9 @@ var _ source.Files = (*Files)(nil)
 // New returns the files of a session without clients. folder is an absolute path with slashes that names them. Without a client
 // that has the files, their requests fail immediately.
 func New(folder string) *Files {
-	f := &Files{after: func() uint64 { return 0 }, session: &session{folder: path.Clean(folder), single: make(map[clients.Client]bool), joined: make(chan struct{}), listing: make(chan *list, 1)}}
+	f := &Files{after: func() uint64 { return 0 }, session: &session{
+		folder: path.Clean(folder), several: make(map[clients.Client]bool), joined: make(chan struct{}), listing: make(chan *list, 1),
+	}}
 	f.listing <- nil
 	return f
 }
@@ -57,25 +59,21 @@ func New(folder string) *Files {
 // session: the client receives it before a request that changes a file, so that it knows of the call.
 func (f *Files) Patient(after func() uint64) *Files { return &Files{f.session, returnTime, after} }
 
-// Join adds a client that has subscribed, and reports whether it has the files: clients without files of this session have no
-// effect. The newest client is asked.
+// Join adds a client that has subscribed, and reports whether it is asked from now on and was not before. Clients that cannot
+// have files have no effect. The newest client is asked.
 func (f *Files) Join(client clients.Client) bool {
 	if !client.Can(clients.Workspaces) {
 		return false
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if len(f.holders) > 0 && f.holders[0] == client {
+		return false
+	}
 	f.holders = append([]clients.Client{client}, f.without(client)...)
 	close(f.joined)
 	f.joined = make(chan struct{})
 	return true
-}
-
-// IsAway reports whether no client has the files now.
-func (f *Files) IsAway() bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return len(f.holders) == 0
 }
 
 // Leave removes a client that has unsubscribed, or whose connection has ended.
@@ -83,20 +81,7 @@ func (f *Files) Leave(client clients.Client) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.holders = f.without(client)
-	delete(f.single, client)
-}
-
-// passOver makes a client the last one to be asked, and returns the first one: the same if there is no other.
-func (f *Files) passOver(client clients.Client) clients.Client {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if others := f.without(client); len(others) < len(f.holders) {
-		f.holders = append(others, client)
-	}
-	if len(f.holders) == 0 {
-		return nil
-	}
-	return f.holders[0]
+	delete(f.several, client)
 }
 
 // without returns a copy of the holders without a client. The lock must be held.
@@ -138,40 +123,49 @@ func (f *Files) Terminal() clients.Client {
 // errNotHolder is the error of a client that does not have the files, whatever it said.
 var errNotHolder = errors.New("the client has other files")
 
-// ask sends a request to the client that has the files, and to the next one if its connection has ended, if it has other
-// files, or if it does not respond in time: a window can hang. name is the path for errors.
+// ask sends a request that changes nothing to the client that has the files, and to the next one if its connection has ended,
+// if it has other files, or if it does not respond in time. name is the path for errors. A client whose connection has ended, or
+// which says of the list that it has other files, is not asked again.
 func ask[T any](ctx context.Context, f *Files, name string, request func(clients.Client) (T, error)) (T, error) {
-	late := make(map[clients.Client]bool)
+	var none T
+	asked := make(map[clients.Client]error)
 	for client := f.holder(ctx); client != nil; client = f.holder(ctx) {
+		if err, again := asked[client]; again {
+			return none, refused(name, err)
+		}
 		result, err := request(client)
-		if err == nil {
-			return result, nil
-		}
-		if ctx.Err() != nil {
-			return result, ctx.Err()
-		}
 		switch {
+		case err == nil:
+			return result, nil
+		case ctx.Err() != nil:
+			return none, ctx.Err()
+		case errors.Is(err, clients.ErrLate), hasCode(err, notMine):
+			asked[client] = err
+			f.askLast(client)
 		case errors.Is(err, clients.ErrGone), errors.Is(err, errNotHolder):
 			f.Leave(client)
-		case errors.Is(err, clients.ErrLate):
-			late[client] = true
-			if late[f.passOver(client)] {
-				return result, refused(name, err)
-			}
 		default:
-			return result, refused(name, err)
+			return none, refused(name, err)
 		}
 	}
-	var none T
-	if ctx.Err() != nil {
-		return none, ctx.Err()
-	}
-	return none, away(name)
+	return none, away(ctx, name)
 }
 
-// away returns the error for a path while no client has the files.
-func away(name string) error {
+// away returns the error of a request for which there is no client, or that of ctx.
+func away(ctx context.Context, name string) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
 	return &filecontext.RefusedError{Path: name, Reason: filecontext.ReasonAway}
+}
+
+// askLast makes a client that does not respond in time, or does not know what it is asked for, the last one to be asked.
+func (f *Files) askLast(client clients.Client) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if slices.Contains(f.holders, client) {
+		f.holders = append(f.without(client), client)
+	}
 }
 
 // maxMessage is the maximum length of a client's message in an error, in characters.
@@ -228,11 +222,8 @@ func (f *Files) Move(ctx context.Context, from, to string) error {
 // change sends a request that changes files, to one client only: a client whose connection has ended may have made the change.
 func (f *Files) change(ctx context.Context, name string, request func(clients.Client) error) error {
 	client := f.holder(ctx)
-	switch {
-	case client == nil && ctx.Err() != nil:
-		return ctx.Err()
-	case client == nil:
-		return away(name)
+	if client == nil {
+		return away(ctx, name)
 	}
 	err := request(client)
 	switch {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"strata/filecontext"
 	"strata/filecontext/source"
@@ -205,25 +206,59 @@ func TestAnotherClientTakesOver(t *testing.T) {
 	}
 }
 
-// A client that hangs does not keep another one from being asked, now and for the next requests.
-func TestAClientThatHangs(t *testing.T) {
-	good := &client{read: func(string) (string, error) { return "text", nil }, write: func(string) error { return nil }}
-	hung := &client{read: func(string) (string, error) { return "", clients.ErrLate }}
-	f := with(good, hung)
+// Another client that has the files is asked in the place of one that does not respond, and the latter is asked last then.
+func TestAnotherClientIsAskedForOneThatDoesNotRespond(t *testing.T) {
+	text := func(string) (string, error) { return "text", nil }
+	late := func(string) (string, error) { return "", clients.ErrLate }
+	first, second := &client{read: text, write: func(string) error { return nil }}, &client{read: late}
+	f := with(first, second)
 	for range 2 {
-		if text, err := f.Read(t.Context(), "a", source.Reading{Limit: 10}); err != nil || string(text.Data) != "text" {
-			t.Errorf("read %q, %v", text.Data, err)
+		if got, err := f.Read(t.Context(), "a", source.Reading{Limit: 10}); err != nil || string(got.Data) != "text" {
+			t.Fatalf("read %q, %v", got.Data, err)
 		}
 	}
-	if err := f.Write(t.Context(), "a", "b"); err != nil {
+	if !slices.Equal(second.asked, []string{"read /project/a"}) {
+		t.Errorf("the client that does not respond was asked for %q", second.asked)
+	}
+	first.read = late
+	if _, err := f.Read(t.Context(), "a", source.Reading{Limit: 10}); filecontext.ReasonOf(err) != filecontext.ReasonAway || !strings.Contains(err.Error(), "in time") {
+		t.Errorf("nobody responds: %v", err)
+	}
+	if len(f.holders) != 2 || len(first.asked) != 3 || len(second.asked) != 2 {
+		t.Errorf("asked %q and %q", first.asked, second.asked)
+	}
+}
+
+// A client that has joined and is asked for a file before it is asked for the list may have other files.
+func TestAFileOfAnotherClient(t *testing.T) {
+	first := &client{read: func(string) (string, error) { return "text", nil }, write: func(string) error { return nil }}
+	second := &client{read: func(string) (string, error) { return "", &clients.Refused{Code: notMine} }}
+	f := with(first, second)
+	if got, err := f.Read(t.Context(), "a", source.Reading{Limit: 10}); err != nil || string(got.Data) != "text" {
+		t.Errorf("read %q, %v", got.Data, err)
+	}
+	if err := f.Write(t.Context(), "a", "b"); err != nil || !slices.Contains(first.asked, "write /project/a") {
 		t.Errorf("write: %v", err)
 	}
-	if len(hung.asked) != 1 {
-		t.Errorf("the client that hangs was asked %q", hung.asked)
+}
+
+// A client that joins again changes nothing, and one that has left is not remembered, whatever its requests still say.
+func TestClientsThatJoinAgainOrHaveLeft(t *testing.T) {
+	c := &client{}
+	f := New("/project")
+	if !f.Join(c) || f.Join(c) {
+		t.Error("the first Join must report a change, the second none")
 	}
-	good.read = hung.read
-	if _, err := f.Read(t.Context(), "a", source.Reading{Limit: 10}); !errors.Is(err, clients.ErrLate) || len(hung.asked) != 2 {
-		t.Errorf("of two clients that hang: %v, asked %q", err, hung.asked)
+	c.readSome = func(clients.ReadMany) ([]clients.ReadResult, error) {
+		f.Leave(c)
+		return nil, &clients.Refused{Code: notServed}
+	}
+	c.read = func(string) (string, error) { return "", &clients.Refused{Code: notFound} }
+	if _, err := f.Read(t.Context(), "a", source.Reading{Limit: 10}); filecontext.ReasonOf(err) != filecontext.ReasonMissing {
+		t.Errorf("got %v", err)
+	}
+	if len(f.several) > 0 {
+		t.Error("a client that has left is remembered")
 	}
 }
 
@@ -262,6 +297,27 @@ func TestPatientFilesWaitForAClient(t *testing.T) {
 		synctest.Wait()
 		f.Join(&client{read: func(string) (string, error) { return "text", nil }})
 		if err := <-read; err != nil {
+			t.Errorf("after the return: %v", err)
+		}
+	})
+}
+
+// A call of a tool that waits for a client does not make other requests wait.
+func TestPatienceIsThatOfOneRequest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := New("/project")
+		listed := make(chan error)
+		go func() {
+			_, err := f.Patient(noEvent).List(t.Context())
+			listed <- err
+		}()
+		synctest.Wait()
+		begun := time.Now()
+		if _, err := f.List(t.Context()); filecontext.ReasonOf(err) != filecontext.ReasonAway || time.Since(begun) > 0 {
+			t.Errorf("%v after %v", err, time.Since(begun))
+		}
+		f.Join(&client{list: paged("a")})
+		if err := <-listed; err != nil {
 			t.Errorf("after the return: %v", err)
 		}
 	})

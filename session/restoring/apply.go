@@ -32,6 +32,7 @@ type applying struct {
 	made   []*history.FileRestore
 	faults map[string]fault // by path
 	broken map[int]bool     // groups with a fault
+	stays  map[int]bool     // of these, those that are not taken back: a file may have been removed, and the other one has its text
 }
 
 // apply carries out a plan: it stores the replaced contents, writes files, then removes files. Files that moves link are all
@@ -39,7 +40,7 @@ type applying struct {
 func (f *Files) apply(ctx context.Context, plan *history.RestorePlan, changes []history.FileChange) (map[string]fault, error) {
 	a := &applying{
 		Files: f, plan: plan, changes: changes, held: make(map[string][]byte), room: maxHeld,
-		faults: make(map[string]fault), broken: make(map[int]bool),
+		faults: make(map[string]fault), broken: make(map[int]bool), stays: make(map[int]bool),
 	}
 	if err := a.keep(ctx); err != nil {
 		return nil, err
@@ -72,6 +73,7 @@ func (a *applying) restore(ctx context.Context, r *history.FileRestore) error {
 			return err
 		}
 		a.faults[r.Path], a.broken[r.Group] = cannot.fault(), true
+		a.stays[r.Group] = cannot.unknown
 	}
 	return nil
 }
@@ -79,7 +81,7 @@ func (a *applying) restore(ctx context.Context, r *history.FileRestore) error {
 // takeBack undoes the restore of files in broken groups.
 func (a *applying) takeBack(ctx context.Context) error {
 	for _, r := range slices.Backward(a.made) {
-		if !a.broken[r.Group] {
+		if !a.broken[r.Group] || a.stays[r.Group] {
 			continue
 		}
 		err := a.put(ctx, r.Path, r.Put, r.Now)
@@ -95,7 +97,10 @@ func (a *applying) takeBack(ctx context.Context) error {
 }
 
 // fileError is the error of a change of a file, as opposed to one of the store.
-type fileError struct{ err error }
+type fileError struct {
+	err     error
+	unknown bool // whether the file was changed
+}
 
 func (e *fileError) Error() string { return e.err.Error() }
 func (e *fileError) Unwrap() error { return e.err }
@@ -125,13 +130,19 @@ func (a *applying) put(ctx context.Context, path string, now, put history.FileVe
 		hash = filecontext.NoFile
 	}
 	plan, err := change.Files{Roots: a.Roots}.Put(ctx, path, hash, v)
+	state := change.NotDone
 	if err == nil {
-		err = plan.Make(ctx)
+		if err = plan.Make(ctx); err != nil {
+			state = plan.State(ctx)
+		}
 	}
-	if err != nil && ctx.Err() == nil {
-		return &fileError{err}
+	switch {
+	case err == nil, state == change.Done && ctx.Err() == nil: // the response of a client can come too late
+		return nil
+	case ctx.Err() != nil:
+		return err
 	}
-	return err
+	return &fileError{err, state == change.Unknown}
 }
 
 // bytes returns the bytes with a hash. The error is a *fileError, or one of the store or of ctx.
@@ -141,7 +152,7 @@ func (a *applying) bytes(ctx context.Context, hash string) ([]byte, error) {
 	}
 	data, err := image(ctx, a.Store, a.Session, hash)
 	if errors.Is(err, errNoImage) {
-		return nil, &fileError{err}
+		return nil, &fileError{err: err}
 	}
 	return data, err
 }

@@ -46,7 +46,7 @@ type FileRequest struct {
 	Summary     bool       // only its outline is wanted
 	Range       *FileRange // only these lines
 	Once        bool       // it leaves after the next reply
-	Pinned      bool       // it is never evicted
+	Pinned      *bool      // it is never evicted; nil: as before, and not if Once is set
 	LineNumbers bool
 	Allow       bool // it may look like a secret
 }
@@ -92,7 +92,12 @@ func (w *Workspace) AddFile(req FileRequest, reply func(FileInfo, error)) {
 			if err != nil {
 				return nil, err
 			}
-			return func() (mailbox.Work, error) { return w.storeFile(a, reply) }, nil
+			return func() (mailbox.Work, error) {
+				if old, in := w.files.Get(a.content.Path); in && req.Pinned == nil && !req.Once {
+					a.options.Pinned = old.Pinned
+				}
+				return w.storeFile(a, reply)
+			}, nil
 		}, nil
 	})
 }

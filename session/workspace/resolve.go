@@ -27,7 +27,7 @@ func Read(ctx context.Context, roots *filecontext.Roots, files []filecontext.Ent
 		return Attachment{}, err
 	}
 	a := Attachment{options: filecontext.AddOptions{
-		Reason: "asked for", Range: ref.Lines, Once: req.Once, Pinned: req.Pinned, LineNumbers: req.LineNumbers,
+		Reason: "asked for", Range: ref.Lines, Once: req.Once, Pinned: req.Pinned != nil && *req.Pinned, LineNumbers: req.LineNumbers,
 	}}
 	if req.Range != nil {
 		a.options.Range = *req.Range

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -176,6 +177,28 @@ func TestEditIsRejectedApprovedAndUndone(t *testing.T) {
 	if seen := e.do(read); !strings.Contains(seen, before) {
 		t.Errorf("after the undo, the model reads:\n%s", seen)
 	}
+}
+
+func TestPromptOfTheReadmeMakesAnEdit(t *testing.T) {
+	readme, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(readme), "4. Paste this prompt")
+	_, rest, _ = strings.Cut(rest, "```\n")
+	block, _, found := strings.Cut(rest, "   ```")
+	if !found {
+		t.Fatal("README.md has no prompt to paste")
+	}
+	var prompt []string
+	for line := range strings.Lines(block) {
+		prompt = append(prompt, strings.TrimSpace(line))
+	}
+	e := connected(t)
+	e.show("money.js")
+	e.ask(prompt...)
+	e.answer("allow_once")
+	e.waitFile(after)
 }
 
 func TestSelectionIsPartOfThePrompt(t *testing.T) {

@@ -1671,7 +1671,7 @@ export interface Methods {
       range?: FileRange;
       /** Remove after the next reply. */
       once?: boolean;
-      /** Never evict the file; a request that does not fit otherwise truncates it. Adding the file without `pinned` unpins it. */
+      /** Never evict the file; a request that does not fit otherwise truncates it. `false` unpins it; absent: as before. */
       pinned?: boolean;
       lineNumbers?: boolean;
       /** Add the file even if it looks like a secret. */

@@ -14,7 +14,7 @@ import { ProblemActions } from './problems/actions.js';
 import { Approvals } from './proposals/approvals.js';
 import { CodeBlocks } from './proposals/code.js';
 import { Proposals } from './proposals/proposals.js';
-import { registerCommands } from './register.js';
+import { registerCommands, reporting } from './register.js';
 import { ServerCommands } from './server/commands.js';
 import { Connection } from './server/connection.js';
 import { Keys } from './server/keys.js';
@@ -42,7 +42,8 @@ export function start(context: vscode.ExtensionContext, platform: Platform): voi
   const tokens = new Tokens(context.secrets);
   const list = new SessionList();
   const current = new CurrentSession(context.workspaceState);
-  const questions = new Questions((id) => void sessions.open(id), () => chat.isVisible);
+  const isInSight = (id: string): boolean => chat.isVisible && current.id === id;
+  const questions = new Questions((id) => void sessions.open(id), isInSight);
   const connection = new Connection(platform, tokens, {
     ...files.handlers,
     permission: questions.ask,
@@ -60,11 +61,15 @@ export function start(context: vscode.ExtensionContext, platform: Platform): voi
 
   const contextFiles = new ContextFiles(current, files);
   const contextCommands = new ContextCommands({ connection, current, files, createSession: () => sessions.create(), selection: () => contextTree.selection });
-  const contextTree: ContextTree = new ContextTree(contextFiles, (uris) => contextCommands.add(uris));
+  const contextTree: ContextTree = new ContextTree(contextFiles, reporting((uris: vscode.Uri[]) => contextCommands.add(uris)));
   const proposals = new Proposals();
-  const approvals = new Approvals(questions, proposals, files, (id) => chat.isVisible && current.id === id);
+  const approvals = new Approvals(questions, proposals, files, isInSight);
   const problems = new ProblemActions(connection, files, chat);
-  const perform = performing({ connection, hud, sessions, files, code: new CodeBlocks(proposals, files), approvals });
+  const sessionFolder = (): vscode.Uri | undefined => {
+    const listed = current.id === null ? undefined : list.get(current.id);
+    return listed && files.uri(listed.info.cwd);
+  };
+  const perform = performing({ connection, hud, sessions, code: new CodeBlocks(proposals, files, sessionFolder), approvals });
 
   const remedies = new Remedies(connection, context.extensionUri);
   const keys = new Keys(context.secrets, connection);
@@ -94,7 +99,7 @@ export function start(context: vscode.ExtensionContext, platform: Platform): voi
     vscode.window.registerWebviewPanelSerializer(HUD, hud),
     vscode.languages.registerCodeActionsProvider('*', problems, { providedCodeActionKinds: [vscode.CodeActionKind.QuickFix] }),
     connection.onDidChange(() => {
-      if (connection.state.kind !== 'open') platform.terminals?.dispose();
+      if (connection.state.kind !== 'open') platform.terminals?.endAll();
     }),
     connection.onDidReplace((client) => {
       list.follow(client);

@@ -84,6 +84,6 @@ const sessionAddress = (id: string): string => `#/session/${encodeURIComponent(i
 
 /** Returns an address of the HUD. What is none, it refuses. */
 function checked(address: string): string {
-  if (!/^#\/[^\s"<>\\]*$/.test(address) || address.length > MAX_ADDRESS) throw new Error(vscode.l10n.t('not an address of the HUD: {0}', address.slice(0, 100)));
+  if (!/^#\/[^\s"<>\\]*$/.test(address) || address.length > MAX_ADDRESS) throw new Error(vscode.l10n.t('{0} is not an address of the HUD', address.slice(0, 100)));
   return address;
 }

@@ -6,7 +6,7 @@ export interface Platform {
   find?: (options: FindOptions) => Promise<Endpoint>;
   WebSocket?: ConnectOptions['WebSocket'];
   /** Runs commands in terminals. */
-  terminals?: TerminalHandlers & { dispose(): void };
+  terminals?: TerminalHandlers & { endAll(): void; dispose(): void };
   /** Whether paths of the server are files of this machine. */
   local: boolean;
 }

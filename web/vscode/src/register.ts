@@ -1,4 +1,5 @@
 import * as vscode from 'vscode';
+import { report } from './notices.js';
 
 /** Registers commands by their names without `strata.`. A failure of a command is shown to the user. */
 export function registerCommands(commands: Readonly<Record<string, (...args: never[]) => unknown>>): vscode.Disposable {
@@ -11,7 +12,7 @@ export function reporting<A extends unknown[]>(run: (...args: A) => unknown): (.
     try {
       await run(...args);
     } catch (error) {
-      void vscode.window.showErrorMessage(`Strata: ${error instanceof Error ? error.message : String(error)}`);
+      report(error);
     }
   };
 }

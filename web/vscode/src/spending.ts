@@ -1,5 +1,6 @@
 import * as vscode from 'vscode';
 import type { BudgetState, Client, Overview, Spent } from '@strata/client';
+import { warn } from './notices.js';
 import { Refresh } from './refresh.js';
 import type { SessionList } from './sessions/list.js';
 
@@ -19,7 +20,7 @@ export class Spending implements vscode.Disposable {
       list.onDidEndTurn(() => this.#refresh.request()),
       list.onDidReachBudget(({ text }) => {
         this.#refresh.request();
-        void vscode.window.showWarningMessage(text);
+        void warn(text);
       }),
     ];
   }

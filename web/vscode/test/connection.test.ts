@@ -133,3 +133,24 @@ test('without a usable address or token, nothing is tried', async () => {
   }
   connection.dispose();
 });
+
+test('a server that is found too late is not the one of the connection', async () => {
+  let found = (_: { url: string; token: string }): void => {};
+  let searches = (): void => {};
+  const searching = new Promise<void>((resolve) => (searches = resolve));
+  const all = tokens();
+  const connection = new Connection({ local: true, find: () => new Promise((resolve) => ((found = resolve), searches())) }, all, {});
+  delete editor.settings['strata.server.url'];
+  void connection.reconnect();
+  await searching;
+  editor.settings['strata.server.url'] = 'ws://server.invalid:1/acp';
+  editor.answers.push('token');
+  await all.ask('ws://server.invalid:1/acp');
+  void connection.reconnect();
+  await new Promise(setImmediate);
+  found({ url: 'ws://127.0.0.1:9/acp', token: '' });
+  await new Promise(setImmediate);
+  assert.equal(connection.url, 'ws://server.invalid:1/acp');
+  connection.dispose();
+  delete editor.settings['strata.server.url'];
+});

@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { FileInfo, Tier } from '@strata/client';
+import type { Client, FileInfo, Tier } from '@strata/client';
+import { ContextCommands } from '../src/context/commands.js';
+import { filesBelow } from '../src/context/folder.js';
 import { absolute, contextOf, optionsOf } from '../src/context/rows.js';
+import { editor } from './desktop/vscode.ts';
 
 const file = (path: string, tokens: number, more: Partial<FileInfo> = {}): FileInfo => ({ path, state: 'full', tokens, hash: '', ...more });
 
@@ -36,4 +39,52 @@ test('paths are absolute, or below the folder of the session', () => {
   assert.equal(absolute('/home/me/', 'src/a.go'), '/home/me/src/a.go');
   assert.equal(absolute('/home/me', '/other/a.go'), '/other/a.go');
   assert.equal(absolute('C:\\me', 'D:/other/a.go'), 'D:/other/a.go');
+});
+
+const folders = (session: { cwd: string; _meta?: unknown }, paths: string[], asked: string[] = []): Client =>
+  ({
+    call: async (method: string, params: { query: string }) => {
+      if (method === '_strata/session/info') return { session };
+      asked.push(params.query);
+      return { paths: paths.map((path) => ({ path })) };
+    },
+  }) as unknown as Client;
+
+test('the files of a folder are found by the path that the user opened, also if it leads through a link', async () => {
+  const asked: string[] = [];
+  const session = { cwd: '/link/app', _meta: { strata: { folder: '/real/app' } } };
+  assert.deepEqual(await filesBelow(folders(session, ['src/a.go', 'srcs/b.go'], asked), 's', '/link/app/src'), ['/link/app/src/a.go']);
+  assert.deepEqual(await filesBelow(folders(session, ['src/a.go'], asked), 's', '/real/app/src'), ['/real/app/src/a.go']);
+  assert.deepEqual(asked, ['src/', 'src/']);
+});
+
+test('files that were removed before a failure are named, and their removal can be undone', async () => {
+  const calls: string[] = [];
+  const client = {
+    call: async (method: string, { path }: { path: string }) => {
+      calls.push(`${method} ${path}`);
+      if (path === 'b.go' && method.endsWith('remove')) throw new Error('b.go is busy');
+    },
+  };
+  const commands = new ContextCommands({ connection: { required: () => client }, current: { id: 's' }, files: {}, createSession: async () => {}, selection: () => [] } as never);
+  editor.messages.length = 0;
+  editor.answers.push(null, 'Undo'); // the first message is the failure
+  await commands.table.removeFromContext(undefined, ['a.go', 'b.go', 'c.go'].map((path) => ({ file: file(path, 1) })) as never);
+  assert.deepEqual(editor.messages, ['Strata: b.go is busy', 'a.go removed from the context.']);
+  assert.deepEqual(calls, ['_strata/files/remove a.go', '_strata/files/remove b.go', '_strata/files/add a.go']);
+});
+
+test('a removal is undone by the client of then, as the connection may have been replaced', async () => {
+  const calls: string[] = [];
+  const client = (name: string) => ({
+    call: async (method: string) => {
+      calls.push(`${name} ${method}`);
+      now = client('second');
+    },
+  });
+  let now = client('first');
+  const commands = new ContextCommands({ connection: { required: () => now }, current: { id: 's' }, files: {}, createSession: async () => {}, selection: () => [] } as never);
+  editor.answers.push('Undo');
+  await commands.table.removeFromContext({ file: file('a.go', 1) } as never);
+  assert.deepEqual(calls, ['first _strata/files/remove', 'second _strata/files/add']);
 });

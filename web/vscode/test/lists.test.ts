@@ -4,6 +4,7 @@ import { baseName, dollars, escaped, folderName, percent, tokens } from '../src/
 import { Refresh } from '../src/refresh.js';
 import { bytesOf, fileNameOf, linesIn } from '../src/sessions/lines.js';
 import { snippetOf } from '../src/sessions/snippet.js';
+import { ownFolders } from '../src/sessions/tree.js';
 
 async function* each(lines: string[]): AsyncGenerator<string> {
   yield* lines;
@@ -67,4 +68,10 @@ test('work that is asked for while it runs runs once more, and never twice at on
   assert.equal(runs, 2);
   refresh.request();
   assert.equal(runs, 3);
+});
+
+test('sessions of a folder that was opened through a link are those of the workspace', () => {
+  const listed = (cwd: string, folder?: string) => ({ info: { cwd, ...(folder ? { _meta: { strata: { folder } } } : {}) }, state: '' }) as never;
+  const own = ownFolders([listed('/link/app', '/real/app'), listed('/other')], ['/link/app']);
+  assert.deepEqual([...own], ['/link/app', '/real/app']);
 });

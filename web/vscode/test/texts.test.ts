@@ -37,8 +37,14 @@ test('the settings of package.json are those that the sources read', () => {
 test('menus, keys and the walkthrough name commands and files that exist', () => {
   const text = read('package.json');
   const { contributes } = JSON.parse(text) as { contributes: { commands: { command: string }[]; views: { strata: { id: string }[] } } };
-  const commands = new Set([...contributes.commands.map(({ command }) => command), ...contributes.views.strata.map(({ id }) => `${id}.focus`)]);
+  const ofEditor = contributes.views.strata.map(({ id }) => `${id}.focus`);
+  const commands = new Set([...contributes.commands.map(({ command }) => command), ...ofEditor]);
   const named = [...(text + read('package.nls.json')).matchAll(/(?:"command": "|onCommand:|\(command:)(strata\.[\w.]+)/g)].map((match) => match[1]!);
   assert.deepEqual(named.filter((name) => !commands.has(name)), []);
   for (const [, name] of text.matchAll(/"(media\/[\w/.]+)"/g)) assert.ok(existsSync(name!), name);
+});
+
+test('notifications with foreign texts are shown without links', () => {
+  const direct = readdirSync('src', { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts') && /\.show(?:Information|Warning|Error)Message\(/.test(read(path.join('src', name))));
+  assert.deepEqual(direct, ['notices.ts']);
 });

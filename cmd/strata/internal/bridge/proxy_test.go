@@ -402,6 +402,25 @@ func TestF36WhatWasMissedFollows(t *testing.T) {
 	s.editor.wants("session/update")
 }
 
+// An editor that receives its own messages goes on to receive them.
+func TestOwnMessagesFollowAgain(t *testing.T) {
+	s := newStage(t, nil)
+	server := s.server()
+	s.greet(server)
+	s.editor.sends(`{"jsonrpc":"2.0","id":"a","method":"_strata/session/attach","params":{"sessionId":"s","own":true}}`)
+	server.responds(server.wants("_strata/session/attach"), `{}`)
+	s.editor.wants("")
+	server.sends(`{"jsonrpc":"2.0","method":"_strata/event","params":{"sessionId":"s","epoch":"e","seq":7,"type":"saved"}}`)
+	s.editor.wants("_strata/event")
+	server.stream.Close(closeNow, "")
+
+	server = s.server()
+	s.again(server)
+	if f := server.wants("_strata/session/attach"); string(f.Params) != `{"sessionId":"s","epoch":"e","after":7,"own":true}` {
+		t.Errorf("attached by %s", f.raw)
+	}
+}
+
 // Editors that use the extensions attach again, and get their lists again.
 func TestF36AttachedEditors(t *testing.T) {
 	s := newStage(t, nil)

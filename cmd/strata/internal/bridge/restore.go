@@ -85,6 +85,7 @@ type attaching struct {
 	SessionID string `json:"sessionId"`
 	Epoch     string `json:"epoch,omitempty"`
 	After     uint64 `json:"after,omitempty"`
+	Own       bool   `json:"own,omitempty"`
 	held
 }
 
@@ -95,7 +96,7 @@ func (b *bridge) catchUp(server *connect.Stream, s *openSession) (complete, load
 		Complete bool   `json:"complete"`
 		Epoch    string `json:"epoch"`
 	}
-	err = b.call(server, "_strata/session/attach", attaching{SessionID: s.id, Epoch: s.epoch, After: s.seq, held: s.held}, &attached)
+	err = b.call(server, "_strata/session/attach", attaching{SessionID: s.id, Epoch: s.epoch, After: s.seq, Own: s.own, held: s.held}, &attached)
 	loaded = attached.Epoch != s.epoch
 	if err != nil || attached.Complete && s.attached {
 		return attached.Complete, loaded, err

@@ -19,6 +19,7 @@ type openSession struct {
 	id       string
 	folders  *folders // nil if the editor has not named them
 	attached bool     // the editor has attached: it receives all events
+	own      bool     // also its own messages
 	held     held
 
 	epoch string // and seq: the last event that the editor received
@@ -119,7 +120,7 @@ func (s *sessions) changed(method string, params, result json.RawMessage) {
 	case "_strata/session/fork":
 		s.use(made.SessionID).holds(params)
 	case "_strata/session/attach":
-		s.use(named.SessionID).holds(params).attached = true
+		s.use(named.SessionID).holds(params).attachedBy(params)
 	case "_strata/session/detach":
 		s.detached(named.SessionID, params)
 	case "session/close", "session/delete":
@@ -139,6 +140,14 @@ func (s *sessions) detached(id string, params json.RawMessage) {
 	default:
 		o.attached = false
 	}
+}
+
+func (o *openSession) attachedBy(params json.RawMessage) {
+	var p struct {
+		Own bool `json:"own"`
+	}
+	_ = json.Unmarshal(params, &p) // the server has accepted it
+	o.attached, o.own = true, p.Own
 }
 
 func (o *openSession) openedIn(params json.RawMessage) {

@@ -7,7 +7,9 @@ package pick
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -36,6 +38,11 @@ type Listed struct {
 	CWD       string    `json:"cwd"`
 	Title     string    `json:"title"`
 	UpdatedAt time.Time `json:"updatedAt"`
+	Meta      struct {
+		Strata struct {
+			Workspace string `json:"workspace"` // empty if the files are on a disk of the server
+		} `json:"strata"`
+	} `json:"_meta"`
 }
 
 // Used returns the time at which the session was last used, in local time.
@@ -133,20 +140,26 @@ func ambiguous(name string, found []Listed) error {
 	return fmt.Errorf("session %q: %d IDs begin with it; write more of the ID:%s", cli.OneLine(name), len(found), &list)
 }
 
-// Newest returns the session of a folder that was used last.
-func Newest(ctx context.Context, client *rpc.Client, folder string) (Listed, error) {
-	var list struct {
-		Sessions []Listed `json:"sessions"`
-	}
-	err := client.Call(ctx, "session/list", map[string]any{"cwd": folder}, &list)
+// Newest returns the session of a folder on disk that was used last. Sessions whose files a client has are not of this folder,
+// whatever its name.
+func Newest(ctx context.Context, client *rpc.Client, folder string) (newest Listed, err error) {
+	err = EachPage(ctx, client, folder, func(_ []json.RawMessage, sessions []Listed) error {
+		if i := slices.IndexFunc(sessions, onDisk); i >= 0 {
+			newest = sessions[i]
+			return errEnough
+		}
+		return nil
+	})
 	switch {
+	case errors.Is(err, errEnough):
+		return newest, nil
 	case err != nil:
 		return Listed{}, err
-	case len(list.Sessions) == 0:
-		return Listed{}, fmt.Errorf("no session in %s yet", folder)
 	}
-	return list.Sessions[0], nil
+	return Listed{}, fmt.Errorf("no session in %s yet", folder)
 }
+
+func onDisk(l Listed) bool { return l.Meta.Strata.Workspace == "" }
 
 // Complete returns the function that completes the session IDs of a flag, or of the arguments of a command that takes at
 // most so many, with the titles as descriptions. It offers the sessions of a running server and never starts one.
@@ -178,4 +191,4 @@ func Complete(p *cli.Process, atMost int) cobra.CompletionFunc {
 }
 
 // errEnough ends a list that is long enough.
-var errEnough = fmt.Errorf("more than %d sessions", maxCompleted)
+var errEnough = errors.New("enough sessions")

@@ -1,10 +1,38 @@
 package pick
 
 import (
+	"bufio"
 	"fmt"
+	"net"
 	"strings"
 	"testing"
+
+	"strata/internal/leak"
+	"strata/rpc"
 )
+
+func TestMain(m *testing.M) { leak.Main(m) }
+
+// The newest session of a folder is one of the folder on disk, also if a client has files of the same name.
+func TestNewestIsOnDisk(t *testing.T) {
+	near, far := net.Pipe()
+	client := rpc.NewClient(rpc.NewLineStream(near, near, near, rpc.Limits{}), nil)
+	defer client.Close()
+	go func() {
+		const held = `{"sessionId":"sess_HELD","cwd":"/p","_meta":{"strata":{"workspace":"client"}}}`
+		pages := []string{`"sessions":[` + held + `],"nextCursor":"2"`, `"sessions":[` + held + `,{"sessionId":"sess_DISK","cwd":"/p"}],"nextCursor":"3"`, `"sessions":[` + held + `]`}
+		lines := bufio.NewScanner(far)
+		for i := 0; lines.Scan(); i++ {
+			fmt.Fprintf(far, `{"jsonrpc":"2.0","id":%d,"result":{%s}}`+"\n", i, pages[i]) // the client counts its requests
+		}
+	}()
+	if newest, err := Newest(t.Context(), client, "/p"); err != nil || newest.ID != "sess_DISK" {
+		t.Errorf("got %+v, %v", newest, err)
+	}
+	if newest, err := Newest(t.Context(), client, "/p"); err == nil || !strings.Contains(err.Error(), "no session in /p yet") {
+		t.Errorf("of a client's files only: %+v, %v", newest, err)
+	}
+}
 
 // A name of one session is its ID; a name of several is an error that lists them, the first ones of many.
 func TestF42BeginningsOfSessionIDs(t *testing.T) {

@@ -9,10 +9,15 @@ export interface Way {
   note: string;
 }
 
-/** ways returns how editors start the ACP agent of a program. */
+/** ways returns how editors connect to Strata with a program. */
 export function ways(program: string): Way[] {
   const command = JSON.stringify(program);
   return [
+    {
+      id: "vscode", name: "VS Code", where: "terminal, in the folder of Strata’s sources",
+      note: `Strata’s extension starts the server. Set \`strata.path\` to \`${program}\` if that is not on the search path.`,
+      code: "make build vsix\ncode --install-extension bin/strata.vsix",
+    },
     {
       id: "zed", name: "Zed", where: "~/.config/zed/settings.json", note: "Choose Strata in the new-thread menu of the Agent Panel.",
       code: `{\n  "agent_servers": {\n    "Strata": {"type": "custom", "command": ${command}, "args": ["stdio"], "env": {}}\n  }\n}`,
@@ -70,7 +75,7 @@ vim.api.nvim_create_autocmd("User", {
                                  :context-buffer buffer)))))`,
     },
     {
-      id: "vscode", name: "VS Code", where: "settings.json", note: "For the extension ACP Client (`formulahendry.acp-client`). `make vsix` builds Strata’s own extension.",
+      id: "acp-client", name: "VS Code, ACP Client", where: "settings.json", note: "For the extension `formulahendry.acp-client`.",
       code: `{\n  "acp.agents": {\n    "Strata": {"command": ${command}, "args": ["stdio"], "env": {}}\n  }\n}`,
     },
     {

@@ -10,7 +10,7 @@ export function ConnectPage() {
   return (
     <main class="page" id="main" tabIndex={-1}>
       <h1>Connect an editor</h1>
-      <p class="note">An editor with support for the Agent Client Protocol starts Strata as a program. All editors share the sessions of this server.</p>
+      <p class="note">VS Code has an extension. An editor with support for the Agent Client Protocol starts Strata as a program. All editors share the sessions of this server.</p>
       <Shown of={info}>
         {server && [...ways(server.executable ?? "strata"), socketWay(server.address.webSocket)].map((way) => <WayCard key={way.id} way={way} />)}
         {server?.address.serverFile && <p class="note">Plugins find the address and the token in <code>{server.address.serverFile}</code>.</p>}

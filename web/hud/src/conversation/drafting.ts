@@ -67,7 +67,7 @@ export function useDrafting(view: SessionView, box: RefObject<HTMLTextAreaElemen
     additions.value = additions.peek().filter((a) => !added.includes(a));
     for (const { draft } of added) append(draft);
     box.current?.focus();
-  }, [added.length]);
+  }, [additions.value]);
   return {
     prompt: edited ? edit : draft,
     setText: (text) => set({ ...now(), text }),

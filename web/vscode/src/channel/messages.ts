@@ -65,7 +65,6 @@ export type Action =
   | { kind: 'browser'; address: string }
   /** Stores a file where the user chooses. */
   | { kind: 'save'; name: string; content: Uint8Array }
-  | { kind: 'openFile'; path: string; line?: number }
   | { kind: 'insert'; text: string }
   | { kind: 'apply'; block: CodeBlock }
   /** Shows what a call would change that the server asks about. */

@@ -6,18 +6,16 @@ import type { Connection } from '../server/connection.js';
 import type { SessionCommands } from '../sessions/commands.js';
 import type { Approvals } from '../proposals/approvals.js';
 import type { CodeBlocks } from '../proposals/code.js';
-import type { Files } from '../workspace/files.js';
 
 /** What the editor does for a view. */
 type Actions = { [K in Action['kind']]: (action: Extract<Action, { kind: K }>) => unknown };
 
 /** Returns what does the actions of views. A failure is shown to the user. */
-export function performing(parts: { connection: Connection; hud: Hud; sessions: SessionCommands; files: Files; code: CodeBlocks; approvals: Approvals }): (action: Action) => void {
+export function performing(parts: { connection: Connection; hud: Hud; sessions: SessionCommands; code: CodeBlocks; approvals: Approvals }): (action: Action) => void {
   const actions: Actions = {
     hud: ({ address }) => parts.hud.open(address),
     browser: ({ address }) => parts.hud.openInBrowser(address),
     save: ({ name, content }) => save(name, content),
-    openFile: ({ path, line }) => openFile(parts.files, path, line),
     insert: ({ text }) => parts.code.insert(text),
     apply: ({ block }) => parts.code.apply(block),
     openDiff: ({ sessionId, toolCallId }) => parts.approvals.open(sessionId, toolCallId),
@@ -27,14 +25,6 @@ export function performing(parts: { connection: Connection; hud: Hud; sessions: 
   };
   const perform = reporting((action: Action) => (actions[action.kind] as (action: Action) => unknown)(action));
   return (action) => void perform(action);
-}
-
-/** Shows a file of the server in the editor, at a line that counts from 1. */
-async function openFile(files: Files, path: string, line?: number): Promise<void> {
-  const uri = files.uri(path);
-  if (!uri) throw new Error(vscode.l10n.t('{0} is not in the workspace', path));
-  const at = new vscode.Position(Math.max(line ?? 1, 1) - 1, 0);
-  await vscode.window.showTextDocument(uri, { preview: true, ...(line === undefined ? {} : { selection: new vscode.Range(at, at) }) });
 }
 
 /** Stores a file where the user chooses, by default under its name in the first folder of the workspace. */

@@ -1,6 +1,7 @@
 import * as vscode from 'vscode';
 import type { PermissionOption, RequestHandler, ServerRequests } from '@strata/client';
 import type { ToView } from '../channel/messages.js';
+import { inform } from '../notices.js';
 
 type Asked = ServerRequests['session/request_permission'];
 
@@ -16,14 +17,14 @@ interface Open {
 }
 
 /**
- * The open questions of the server to the user. Each view that is drawn gets all of them; the first answer counts. Without
- * a view in sight, a notification leads to one.
+ * The open questions of the server to the user. Each view that is drawn gets all of them; the first answer counts. If the
+ * chat does not show the session, a notification leads to it.
  */
 export class Questions {
   readonly #open = new Map<number, Open>();
   readonly #views = new Set<(message: ToView) => void>();
   readonly #show: (sessionId: string) => void;
-  readonly #isSeen: () => boolean;
+  readonly #isInSight: (sessionId: string) => boolean;
   readonly #asked = new vscode.EventEmitter<Asking>();
   readonly #settled = new vscode.EventEmitter<number>();
   #last = 0;
@@ -32,10 +33,10 @@ export class Questions {
   /** A question was answered here or elsewhere, or is no longer asked. */
   readonly onDidSettle = this.#settled.event;
 
-  /** `show` shows a session in the chat, and `isSeen` reports whether the chat is in sight. */
-  constructor(show: (sessionId: string) => void, isSeen: () => boolean) {
+  /** `show` shows a session in the chat, and `isInSight` reports whether the chat shows it. */
+  constructor(show: (sessionId: string) => void, isInSight: (sessionId: string) => boolean) {
     this.#show = show;
-    this.#isSeen = isSeen;
+    this.#isInSight = isInSight;
   }
 
   readonly ask: RequestHandler<'session/request_permission'> = (params, { signal }) =>
@@ -51,7 +52,7 @@ export class Questions {
       signal.addEventListener('abort', () => settle({ outcome: { outcome: 'cancelled' } }));
       this.#tell({ type: 'ask', question, params });
       this.#asked.fire({ question, params });
-      if (!this.#isSeen()) void this.#notify(question, params);
+      if (!this.#isInSight(params.sessionId)) void this.#notify(question, params);
     });
 
   /** Returns the open question about a call, undefined for none. */
@@ -89,7 +90,7 @@ export class Questions {
 
   async #notify(question: number, { sessionId, toolCall }: Asked['params']): Promise<void> {
     const show = vscode.l10n.t('Show Request');
-    const chosen = await vscode.window.showInformationMessage(vscode.l10n.t('Strata needs permission: {0}', toolCall.title ?? ''), show);
+    const chosen = await inform(vscode.l10n.t('Strata needs permission: {0}', toolCall.title ?? ''), show);
     if (chosen === show && this.#open.has(question)) this.#show(sessionId);
   }
 }

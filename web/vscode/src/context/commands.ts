@@ -1,6 +1,7 @@
 import * as vscode from 'vscode';
-import { RpcError, type Client } from '@strata/client';
+import { ErrorCode, RpcError, type Client } from '@strata/client';
 import { baseName } from '../format.js';
+import { confirmed, inform, report } from '../notices.js';
 import type { Connection } from '../server/connection.js';
 import type { CurrentSession } from '../sessions/current.js';
 import { chosenFiles, type Given } from '../workspace/chosen.js';
@@ -74,16 +75,17 @@ export class ContextCommands {
   /** Removes files from the context, and offers an undo that adds them as they were. */
   async #remove(nodes: readonly FileNode[]): Promise<void> {
     const { client, sessionId } = this.#session();
-    const removed = nodes.map(({ file }) => file).filter(({ read }) => !read);
-    await eachFile(vscode.l10n.t('Removing files from the context'), removed, async (file) => {
+    const chosen = nodes.map(({ file }) => file).filter(({ read }) => !read);
+    const removed = await eachFile(vscode.l10n.t('Removing files from the context'), chosen, async (file) => {
       await client.call('_strata/files/remove', { sessionId, path: file.path });
       return true;
     });
     if (removed.length === 0) return;
     const undo = vscode.l10n.t('Undo');
     const text = removed.length === 1 ? vscode.l10n.t('{0} removed from the context.', baseName(removed[0]!.path)) : vscode.l10n.t('{0} files removed from the context.', removed.length);
-    if ((await vscode.window.showInformationMessage(text, undo)) !== undo) return;
-    for (const file of removed) await client.call('_strata/files/add', { sessionId, ...optionsOf(file) });
+    if ((await inform(text, undo)) !== undo) return;
+    const now = this.#connection.required(); // possibly another client
+    for (const file of removed) await now.call('_strata/files/add', { sessionId, ...optionsOf(file) });
   }
 
   /** Pins files, which adds those that only tools have read; or unpins them. */
@@ -123,21 +125,26 @@ async function addFile(client: Client, sessionId: string, path: string, signal: 
   }
 }
 
-const isSecret = (error: unknown): boolean => error instanceof RpcError && (error.data as { reason?: string } | undefined)?.reason === 'secret';
+const isSecret = (error: unknown): boolean => error instanceof RpcError && error.code === ErrorCode.refusedPath && error.data?.reason === 'secret';
 
-const confirmed = async (question: string, yes: string): Promise<boolean> => (await vscode.window.showWarningMessage(question, { modal: true }, yes)) === yes;
-
-/** Does something with each file, with progress if there are many. It returns those for which it was done; the first failure ends it. */
+/**
+ * Does something with each file, with progress if there are many. It returns those for which it was done. The first failure
+ * ends it, and is shown; the user can cancel it.
+ */
 async function eachFile<T>(title: string, files: readonly T[], run: (file: T, signal: AbortSignal) => Promise<boolean>): Promise<T[]> {
   const options = { location: files.length > 1 ? vscode.ProgressLocation.Notification : vscode.ProgressLocation.Window, title, cancellable: true };
   return vscode.window.withProgress(options, async (progress, token) => {
     const abort = new AbortController();
     token.onCancellationRequested(() => abort.abort());
     const done: T[] = [];
-    for (const file of files) {
-      if (token.isCancellationRequested) break;
-      if (await run(file, abort.signal)) done.push(file);
-      progress.report({ increment: 100 / files.length });
+    try {
+      for (const file of files) {
+        if (token.isCancellationRequested) break;
+        if (await run(file, abort.signal)) done.push(file);
+        progress.report({ increment: 100 / files.length });
+      }
+    } catch (error) {
+      if (!token.isCancellationRequested) report(error);
     }
     return done;
   });

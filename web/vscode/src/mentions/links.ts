@@ -1,4 +1,5 @@
 import * as vscode from 'vscode';
+import { fileURI } from '../../../hud/src/text/format.js';
 import type { Files } from '../workspace/files.js';
 
 /** Lines of a file, from 1 on, both included. */
@@ -24,5 +25,5 @@ export function linkTo(files: Files, uri: vscode.Uri, lines?: Lines): Link | und
   const path = files.path(uri);
   if (path === undefined) return undefined;
   const fragment = lines ? `#L${lines.first}:${lines.last}` : '';
-  return { name: vscode.workspace.asRelativePath(uri, false) + fragment, uri: vscode.Uri.file(path).toString() + fragment };
+  return { name: vscode.workspace.asRelativePath(uri, false) + fragment, uri: fileURI('', path) + fragment };
 }

@@ -82,5 +82,5 @@ export class Approvals implements vscode.Disposable {
 
 async function choose(changes: readonly FileChange[]): Promise<FileChange | undefined> {
   const items = changes.map((change) => ({ label: change.path, change }));
-  return (await vscode.window.showQuickPick(items, { title: vscode.l10n.t('File whose changes are shown') }))?.change;
+  return (await vscode.window.showQuickPick(items, { title: vscode.l10n.t('Choose a file to show its changes') }))?.change;
 }

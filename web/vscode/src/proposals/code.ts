@@ -21,10 +21,13 @@ type Change = Pick<Proposal, 'uri' | 'title' | 'propose'>;
 export class CodeBlocks {
   readonly #proposals: Proposals;
   readonly #files: Files;
+  readonly #sessionFolder: () => vscode.Uri | undefined;
 
-  constructor(proposals: Proposals, files: Files) {
+  /** `sessionFolder` returns the folder of the current session, to which the paths in its replies are relative. */
+  constructor(proposals: Proposals, files: Files, sessionFolder: () => vscode.Uri | undefined) {
     this.#proposals = proposals;
     this.#files = files;
+    this.#sessionFolder = sessionFolder;
   }
 
   /** Replaces the selection of the active editor by a text. */
@@ -78,16 +81,19 @@ export class CodeBlocks {
     const editor = vscode.window.activeTextEditor;
     const whole = { label: vscode.l10n.t('Replace all of {0}', path), make: () => this.#whole(path, text) };
     const there = { label: editor ? vscode.l10n.t('Insert in {0}', vscode.workspace.asRelativePath(editor.document.uri)) : '', make: async () => atCursor(text) };
-    const chosen = await vscode.window.showQuickPick(editor ? [whole, there] : [whole], { title: vscode.l10n.t('Place of the code') });
+    const chosen = await vscode.window.showQuickPick(editor ? [whole, there] : [whole], { title: vscode.l10n.t('Choose where to put the code') });
     return chosen?.make();
   }
 
-  /** Returns the URI of a path in a reply, which must be in the workspace. Of several folders, the first with the file counts. */
+  /**
+   * Returns the URI of a path in a reply, which must be in the workspace. A relative path is below the folder of the session;
+   * if the file does not exist there, below the first folder of the workspace that has it.
+   */
   async #uri(path: string): Promise<vscode.Uri> {
     const isAbsolute = /^([\\/]|[A-Za-z]:[\\/])/.test(path);
-    const folders = vscode.workspace.workspaceFolders ?? [];
+    const folders = [this.#sessionFolder() ?? [], (vscode.workspace.workspaceFolders ?? []).map(({ uri }) => uri)].flat();
     const climbs = path.split(/[\\/]/).includes('..');
-    const all = climbs ? [] : isAbsolute ? [this.#files.uri(path)] : folders.map(({ uri }) => vscode.Uri.joinPath(uri, path.replaceAll('\\', '/')));
+    const all = climbs ? [] : isAbsolute ? [this.#files.uri(path)] : folders.map((folder) => vscode.Uri.joinPath(folder, path.replaceAll('\\', '/')));
     const inside = all.filter((uri) => uri !== undefined).filter((uri) => vscode.workspace.getWorkspaceFolder(uri) !== undefined);
     for (const uri of inside) if (await exists(uri)) return uri;
     if (inside[0]) return inside[0];

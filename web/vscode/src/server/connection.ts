@@ -147,6 +147,7 @@ export class Connection implements vscode.Disposable {
     }
     if (url === undefined) throw new Unusable('badAddress', vscode.l10n.t('{0} in the setting strata.server.url is not the address of a server', settings.url));
     const token = await this.#tokens.read(url);
+    signal.throwIfAborted(); // the address is that of a newer attempt
     if (token === '') throw new Unusable('noToken', vscode.l10n.t('Set the token of the server at {0}', url));
     this.#url = url;
     return () => ({ url, token });
@@ -155,9 +156,11 @@ export class Connection implements vscode.Disposable {
   async #findLocal(find: NonNullable<Platform['find']>, signal: AbortSignal): Promise<Endpoint> {
     try {
       const found = await find({ start: settings.start && !this.#failure && !this.#isStopped, onStart: () => this.#starting(signal), signal });
+      signal.throwIfAborted();
       this.#url = found.url;
       return found;
     } catch (error) {
+      if (signal.aborted) throw error;
       if (!(error instanceof Unusable)) throw this.#failure ?? error;
       if (error.lack !== 'notRunning') this.#failure = error;
       throw this.#failure ?? (this.#isStopped && settings.start ? new Unusable('stopped', error.message) : error);

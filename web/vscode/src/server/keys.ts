@@ -1,5 +1,6 @@
 import * as vscode from 'vscode';
 import { ErrorCode, RpcError, type Client, type SessionEvent } from '@strata/client';
+import { warn } from '../notices.js';
 import { isPrivate } from './address.js';
 import type { Connection } from './connection.js';
 
@@ -76,7 +77,7 @@ export class Keys implements vscode.Disposable {
 
   async #refused(provider: string | undefined): Promise<void> {
     const set = vscode.l10n.t('Set Key');
-    const chosen = await vscode.window.showWarningMessage(vscode.l10n.t('{0} does not accept the API key.', provider ?? vscode.l10n.t('The provider')), set);
+    const chosen = await warn(vscode.l10n.t('{0} does not accept the API key.', provider ?? vscode.l10n.t('The provider')), set);
     if (chosen === set) await vscode.commands.executeCommand('strata.setKey', provider);
   }
 
@@ -84,7 +85,7 @@ export class Keys implements vscode.Disposable {
   async #set(name: string | undefined): Promise<void> {
     const client = this.#connection.required();
     const { server, url } = this.#connection;
-    if (!isPrivate(url)) throw new Error(vscode.l10n.t('keys are sent only to a server of this machine or to one with an address wss://'));
+    if (!isPrivate(url)) throw new Error(vscode.l10n.t('keys are sent only to a server of this machine or to an address with wss://'));
     const { providers } = await client.call('_strata/providers/list', {});
     const provider = name !== undefined && providers.some((known) => known.name === name) ? name : await this.#choose(providers.filter(({ key }) => key !== 'not_needed').map((known) => known.name));
     if (provider === undefined) return;

@@ -1,4 +1,5 @@
 import * as vscode from 'vscode';
+import { warn } from '../notices.js';
 import type { Connection, Problem } from './connection.js';
 
 /** What the user can do about a problem. */
@@ -66,7 +67,7 @@ export class Remedies implements vscode.Disposable {
 
   readonly table = {
     fixConnection: () => this.#show(),
-    showInstallation: () => vscode.commands.executeCommand('markdown.showPreview', vscode.Uri.joinPath(this.#extension, 'README.md')),
+    showInstallation: () => vscode.commands.executeCommand('markdown.showPreview', vscode.Uri.joinPath(this.#extension, 'dist', 'install.md')),
   };
 
   dispose(): void {
@@ -91,7 +92,7 @@ export class Remedies implements vscode.Disposable {
     const explanation = this.#explanation;
     if (!explanation) return this.#connection.retryNow();
     const { text, remedies } = explanation;
-    const chosen = await vscode.window.showWarningMessage(text, ...remedies.map(({ title }) => title));
+    const chosen = await warn(text, ...remedies.map(({ title }) => title));
     const remedy = remedies.find(({ title }) => title === chosen);
     if (remedy) await vscode.commands.executeCommand(remedy.command, ...(remedy.args ?? []));
   }

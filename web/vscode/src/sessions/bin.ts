@@ -1,6 +1,7 @@
 import * as vscode from 'vscode';
 import { items, type DeletedSession } from '@strata/client';
 import { dollars } from '../format.js';
+import { inform } from '../notices.js';
 import type { Connection } from '../server/connection.js';
 import { titleOf } from './list.js';
 
@@ -29,8 +30,8 @@ export class Bin {
       entries.push({ label: titleOf(session), description: session.cwd, detail: factsOf(session), id: session.sessionId });
       if (entries.length === LIMIT) break;
     }
-    if (entries.length === 0) return void vscode.window.showInformationMessage(vscode.l10n.t('There are no deleted sessions.'));
-    const chosen = await vscode.window.showQuickPick(entries, { title: vscode.l10n.t('Deleted Sessions'), placeHolder: vscode.l10n.t('Choose a session to undelete it'), matchOnDescription: true });
+    if (entries.length === 0) return void inform(vscode.l10n.t('There are no deleted sessions.'));
+    const chosen = await vscode.window.showQuickPick(entries, { title: vscode.l10n.t('Deleted Sessions'), placeHolder: vscode.l10n.t('Choose a session to undelete'), matchOnDescription: true });
     if (!chosen) return;
     await client.call('_strata/session/undelete', { sessionId: chosen.id });
     await this.#open(chosen.id);

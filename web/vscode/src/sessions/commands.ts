@@ -1,5 +1,6 @@
 import * as vscode from 'vscode';
 import type { Chat } from '../chat/provider.js';
+import { inform } from '../notices.js';
 import type { Connection } from '../server/connection.js';
 import type { Files } from '../workspace/files.js';
 import type { CurrentSession } from './current.js';
@@ -37,8 +38,8 @@ export class SessionCommands {
   async create(): Promise<void> {
     const folder = await this.#folder();
     if (folder === undefined) return;
-    const { sessionId } = await this.#connection.required().call('session/new', this.#files.held.sessionIn(folder));
-    await this.open(sessionId);
+    const { id } = await this.#connection.required().newSession(this.#files.held.sessionIn(folder));
+    await this.open(id);
   }
 
   async open(id: string): Promise<void> {
@@ -77,9 +78,9 @@ export class SessionCommands {
     await client.call('session/delete', { sessionId: info.sessionId });
     if (wasOpen) this.#current.open(null);
     const undo = vscode.l10n.t('Undo');
-    const chosen = await vscode.window.showInformationMessage(vscode.l10n.t('"{0}" deleted.', titleOf(info)), undo);
+    const chosen = await inform(vscode.l10n.t('"{0}" deleted.', titleOf(info)), undo);
     if (chosen !== undo) return;
-    await client.call('_strata/session/undelete', { sessionId: info.sessionId });
+    await this.#connection.required().call('_strata/session/undelete', { sessionId: info.sessionId }); // possibly another client by now
     if (wasOpen) this.#current.open(info.sessionId);
   }
 }

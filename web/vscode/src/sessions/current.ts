@@ -1,5 +1,5 @@
 import * as vscode from 'vscode';
-import type { Budget, Client, SessionEvent, Totals } from '@strata/client';
+import { ErrorCode, RpcError, type Budget, type Client, type SessionEvent, type Totals } from '@strata/client';
 import { Refresh } from '../refresh.js';
 
 /** The events after which the figures of a session may differ. */
@@ -19,6 +19,8 @@ export class CurrentSession implements vscode.Disposable {
   #client: Client | undefined;
   #id: string | null;
   #abort = new AbortController();
+  /** The session has ended, because another client closed it: its events follow when it is opened again. */
+  #hasEnded = false;
   #budget: Budget | undefined;
   #totals: Totals | undefined;
 
@@ -53,7 +55,10 @@ export class CurrentSession implements vscode.Disposable {
   }
 
   open(id: string | null): void {
-    if (this.#id === id) return;
+    if (this.#id === id) {
+      if (this.#hasEnded) this.#watch();
+      return;
+    }
     this.#id = id;
     void this.#state.update(REMEMBERED, id ?? undefined);
     this.#setCondition();
@@ -83,6 +88,7 @@ export class CurrentSession implements vscode.Disposable {
   #watch(): void {
     this.#abort.abort();
     this.#abort = new AbortController();
+    this.#hasEnded = false;
     this.#budget = this.#totals = undefined;
     this.#figures.fire();
     if (this.#client && this.#id !== null) void this.#follow(this.#client, this.#id, this.#abort.signal);
@@ -96,8 +102,9 @@ export class CurrentSession implements vscode.Disposable {
         this.#refresh.request();
         this.#context.fire();
       }
-    } catch {
-      if (!signal.aborted && this.#id === id) this.open(null); // it was deleted
+      if (!signal.aborted) this.#hasEnded = true;
+    } catch (error) {
+      if (!signal.aborted && isMissing(error)) this.open(null); // other errors are those of the connection: another client follows
     }
   }
 
@@ -120,6 +127,9 @@ export class CurrentSession implements vscode.Disposable {
     }
   }
 }
+
+/** Reports whether the server does not have the session, because it was deleted. */
+const isMissing = (error: unknown): boolean => error instanceof RpcError && error.code === ErrorCode.notFound;
 
 const changesFigures = (event: SessionEvent): boolean => event.type === 'snapshot' || (event.type === 'event' && FIGURES.has(event.event.type));
 

@@ -77,7 +77,11 @@ export class SessionList implements vscode.Disposable {
   async #follow(client: Client, signal: AbortSignal): Promise<void> {
     const events = client.serverEvents({ signal });
     void this.#load(client, signal);
-    for await (const event of events) this.#take(event, client, signal);
+    try {
+      for await (const event of events) this.#take(event, client, signal);
+    } catch {
+      // the server refuses the connection: another client follows
+    }
   }
 
   #take(event: ServerEvent, client: Client, signal: AbortSignal): void {
@@ -90,10 +94,11 @@ export class SessionList implements vscode.Disposable {
         return this.#changed.fire();
       case 'state': {
         const known = this.#sessions.get(event.sessionId);
-        if (!known) return;
         const state = event.state === 'idle' || event.state === 'closed' ? '' : event.state;
-        this.#sessions.set(event.sessionId, { ...known, state, activity: event.activity });
-        this.#changed.fire();
+        if (known) {
+          this.#sessions.set(event.sessionId, { ...known, state, activity: event.activity });
+          this.#changed.fire();
+        }
         if (event.state === 'idle') {
           this.#ended.fire(event.sessionId);
           void this.#touch(client, event.sessionId, signal);
@@ -127,7 +132,7 @@ export class SessionList implements vscode.Disposable {
     }
   }
 
-  /** Updates the time of a session, which moves it up. */
+  /** Updates the time of a session, which moves it up, also from a page that is not loaded. */
   async #touch(client: Client, sessionId: string, signal: AbortSignal): Promise<void> {
     try {
       this.#put((await client.call('_strata/session/info', { sessionId }, { signal })).session);
@@ -146,4 +151,5 @@ export class SessionList implements vscode.Disposable {
 
 const listed = (info: SessionInfo): Listed => ({ info, state: info._meta?.strata?.state ?? '', activity: info._meta?.strata?.activity });
 
-export const titleOf = (info: SessionInfo): string => info.title || vscode.l10n.t('Untitled session');
+/** Returns the title of a session in a list or in the results of a search. */
+export const titleOf = ({ title }: { title?: string | null }): string => title || vscode.l10n.t('Untitled session');

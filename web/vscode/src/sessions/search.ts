@@ -60,7 +60,7 @@ export class SessionSearch {
       ), delay);
     };
     pick.title = vscode.l10n.t('Search Sessions');
-    pick.placeholder = vscode.l10n.t('Words of a title, a folder or a message');
+    pick.placeholder = vscode.l10n.t('Search in titles, folders and messages');
     (pick as { sortByLabel?: boolean }).sortByLabel = false; // the order is the server's
     pick.items = this.#recent();
     pick.onDidChangeValue((query) => search(query, DEBOUNCE_MS));
@@ -99,10 +99,10 @@ async function find(client: Client, query: string, signal: AbortSignal): Promise
 
 const part = (label: string, items: Item[]): Item[] => (items.length === 0 ? [] : [{ label, kind: vscode.QuickPickItemKind.Separator }, ...items]);
 
-const foundItem = ({ sessionId, title, cwd }: FoundSession): Item => ({ label: title || vscode.l10n.t('Untitled session'), description: cwd, sessionId, alwaysShow: true });
+const foundItem = (session: FoundSession): Item => ({ label: titleOf(session), description: session.cwd, sessionId: session.sessionId, alwaysShow: true });
 
 const hitItem = (hit: SearchHit): Item => ({
-  label: hit.title || vscode.l10n.t('Untitled session'),
+  label: titleOf(hit),
   description: roleOf(hit),
   detail: snippetOf(hit),
   sessionId: hit.sessionId,

@@ -1,6 +1,7 @@
 import * as vscode from 'vscode';
 import { exportLines, importLines } from '@strata/client';
 import { baseName } from '../format.js';
+import { inform, unlinked } from '../notices.js';
 import type { Connection } from '../server/connection.js';
 import { bytesOf, fileNameOf, linesIn } from './lines.js';
 import { titleOf } from './list.js';
@@ -40,7 +41,7 @@ export class Transfer {
     });
     if (!isDone) return;
     const show = vscode.l10n.t('Open File');
-    const chosen = await vscode.window.showInformationMessage(vscode.l10n.t('"{0}" exported to {1}.', titleOf(info), baseName(to.path)), show);
+    const chosen = await inform(vscode.l10n.t('"{0}" exported to {1}.', titleOf(info), baseName(to.path)), show);
     if (chosen === show) await vscode.window.showTextDocument(to);
   }
 
@@ -61,7 +62,7 @@ const FILTERS = { 'JSON Lines': ['jsonl', 'ndjson', 'json'] };
 
 /** Runs a transfer with its progress, from 0 to 1, and a button that cancels it. It reports whether it was completed. */
 async function transferring(title: string, run: (signal: AbortSignal, progress: (done: number) => void) => Promise<void>): Promise<boolean> {
-  return vscode.window.withProgress({ location: vscode.ProgressLocation.Notification, title, cancellable: true }, async (progress, token) => {
+  return vscode.window.withProgress({ location: vscode.ProgressLocation.Notification, title: unlinked(title), cancellable: true }, async (progress, token) => {
     const abort = new AbortController();
     token.onCancellationRequested(() => abort.abort());
     let shown = 0;

@@ -1,5 +1,5 @@
 import * as vscode from 'vscode';
-import { baseName } from '../format.js';
+import { baseName, when } from '../format.js';
 import { titleOf, type Listed, type SessionList } from './list.js';
 
 /** A folder whose sessions are shown below it; the sessions of the workspace have none. */
@@ -46,7 +46,7 @@ export class SessionTree implements vscode.TreeDataProvider<Node>, vscode.Dispos
   getChildren(node?: Node): Node[] {
     const { sessions } = this.#list;
     if (node) return 'folder' in node ? sessions.filter((s) => folderOf(s) === node.folder) : [];
-    const own = new Set(this.#folders());
+    const own = ownFolders(sessions, this.#folders());
     const others = new Set(sessions.map(folderOf).filter((folder) => !own.has(folder)));
     return [...sessions.filter((s) => own.has(folderOf(s))), ...[...others].map((folder) => ({ folder })), ...(this.#list.hasMore ? [{ more: true as const }] : [])];
   }
@@ -65,6 +65,14 @@ export class SessionTree implements vscode.TreeDataProvider<Node>, vscode.Dispos
 
 /** The folder of a session, the same for all spellings of its path. */
 export const folderOf = ({ info }: Listed): string => info._meta?.strata?.folder ?? info.cwd;
+
+/**
+ * Returns the folders whose sessions are those of the workspace. The editor knows a folder by the path that the user opened,
+ * which can lead through links; a session that was created by that path says where it leads.
+ */
+export function ownFolders(sessions: readonly Listed[], opened: readonly string[]): Set<string> {
+  return new Set([...opened, ...sessions.filter(({ info }) => opened.includes(info.cwd)).map(folderOf)]);
+}
 
 function folderItem({ folder }: OtherFolder): vscode.TreeItem {
   const item = new vscode.TreeItem(baseName(folder), vscode.TreeItemCollapsibleState.Collapsed);
@@ -92,11 +100,4 @@ function sessionItem({ info, state, activity }: Listed, isCurrent: boolean): vsc
   item.tooltip = `${titleOf(info)}\n${info.cwd}`;
   item.command = { command: 'strata.openSession', title: vscode.l10n.t('Open Session'), arguments: [info.sessionId] };
   return item;
-}
-
-/** Returns the time of today, or the date of an earlier day. */
-function when(time: string): string {
-  const at = new Date(time);
-  const isToday = at.toDateString() === new Date().toDateString();
-  return isToday ? at.toLocaleTimeString(undefined, { timeStyle: 'short' }) : at.toLocaleDateString(undefined, { dateStyle: 'medium' });
 }

@@ -49,10 +49,14 @@ export class Terminals implements TerminalHandlers, vscode.Disposable {
     return null;
   };
 
-  /** Ends all commands, without delay: without its connection, the server uses no terminal any longer. */
-  dispose(): void {
+  /** Ends all commands, without delay, when the connection is lost: the server does not ask for their outputs on another one. */
+  endAll(): void {
     for (const terminal of this.#running.values()) terminal.dispose();
     this.#running.clear();
+  }
+
+  dispose(): void {
+    this.endAll();
   }
 
   #terminal(id: string): CommandTerminal {
@@ -147,11 +151,12 @@ class CommandTerminal {
     }, delay);
   }
 
-  /** Sends a signal to the process group of the command. On Windows, it ends the tree of processes. */
+  /** Sends a signal to the process group of the command. On Windows, it ends the tree of processes of a running one. */
   #signal(signal: 'SIGTERM' | 'SIGKILL'): void {
     const { pid } = this.#child;
     if (pid === undefined) return;
     if (process.platform === 'win32') {
+      if (this.#child.exitCode !== null || this.#child.signalCode !== null) return; // its id can be that of another process now
       spawn('taskkill', ['/pid', String(pid), '/T', '/F'], { windowsHide: true, stdio: 'ignore' }).on('error', () => this.#child.kill());
       return;
     }

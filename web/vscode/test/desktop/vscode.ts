@@ -128,6 +128,10 @@ export class WorkspaceEdit {
   }
 }
 
+export class TabInputTextDiff {
+  constructor(readonly original: Uri, readonly modified: Uri) {}
+}
+
 export class TreeItem {
   constructor(readonly label: unknown, readonly collapsibleState?: number) {}
 }

@@ -99,7 +99,7 @@ func TestScreenshots(t *testing.T) {
 	}
 	e.start(t)
 	e.Run(chromedp.EmulateViewport(shotWidth, shotHeight, chromedp.EmulateScale(shotScale)))
-	c := e.newSession()
+	e.newSession()
 	client, sid := e.session(t)
 	if err := client.Call("_strata/session/rename", map[string]any{"sessionId": sid, "title": "Greeting for blank names"}, nil); err != nil {
 		t.Fatal(err)
@@ -111,7 +111,7 @@ func TestScreenshots(t *testing.T) {
 	}
 	e.sideBar(420)
 	e.openFile("greet.go")
-	c = e.chat("#prompt")
+	c := e.chat("#prompt")
 	c.prompt("Why does a blank name give \"Hello, !\"? Fix it.")
 	c.waitText(".question", "greet.go")
 	e.Wait(`!document.querySelector(".statusbar").innerText.includes("Activating")`)

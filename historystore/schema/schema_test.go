@@ -29,10 +29,10 @@ func TestMigrationsReachTheNewestSchema(t *testing.T) {
 		t.Fatal(err)
 	}
 	migrated, fresh := emptyDatabase(t), emptyDatabase(t)
-	if err := Migrate(t.Context(), migrated, all); err != nil {
+	if err := Migrate(t.Context(), migrated, all, Program{}); err != nil {
 		t.Fatal(err)
 	}
-	if err := Create(t.Context(), fresh); err != nil {
+	if err := Create(t.Context(), fresh, Program{}); err != nil {
 		t.Fatal(err)
 	}
 	if got, want := schemaOf(t, migrated), schemaOf(t, fresh); got != want {
@@ -79,11 +79,11 @@ func TestMigrateRunsMissingMigrations(t *testing.T) {
 	second := append(first, Migration{2, "ALTER TABLE a ADD COLUMN y; UPDATE a SET y = x + 1"})
 	broken := append(second, Migration{3, "UPDATE a SET y = 7; CREATE TABLE a (x)"})
 	for _, all := range [][]Migration{first, first, second, second} {
-		if err := Migrate(t.Context(), db, all); err != nil {
+		if err := Migrate(t.Context(), db, all, Program{}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := Migrate(t.Context(), db, broken); err == nil {
+	if err := Migrate(t.Context(), db, broken, Program{}); err == nil {
 		t.Fatal("a failing migration was accepted")
 	}
 	var y int

@@ -15,7 +15,7 @@ var imports = map[string][]string{
 	"filecontext":  {"filecontext/outline", "filecontext/source", "tokens"},
 	"stability":    {},
 	"llm":          {"history"},
-	"historystore": {"historystore/blobs", "historystore/body", "historystore/cache", "historystore/database", "historystore/disk", "historystore/finding", "historystore/fulltext", "historystore/heads", "historystore/lock", "historystore/outlines", "historystore/requests", "historystore/schema", "historystore/spending", "history"},
+	"historystore": {"historystore/backup", "historystore/blobs", "historystore/body", "historystore/cache", "historystore/database", "historystore/disk", "historystore/finding", "historystore/fulltext", "historystore/heads", "historystore/lock", "historystore/outlines", "historystore/requests", "historystore/schema", "historystore/spending", "history"},
 	"tokens":       {},
 	"rpc":          {},
 	"web":          {},
@@ -28,6 +28,7 @@ var imports = map[string][]string{
 	"filecontext/outline/graph": {"filecontext/outline"},
 	"filecontext/outline/text":  {"filecontext/outline"},
 
+	"historystore/backup":   {"historystore/database", "historystore/disk", "historystore/lock", "historystore/schema"},
 	"historystore/blobs":    {"history"},
 	"historystore/body":     {"history"},
 	"historystore/database": {"historystore/disk", "historystore/schema", "history"},

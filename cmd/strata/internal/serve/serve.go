@@ -88,7 +88,7 @@ func serve(ctx context.Context, p *cli.Process, c *config.Config, opt options) e
 	ctx, end := context.WithCancel(ctx)
 	defer end()
 	damage := make(chan error, 1)
-	store, err := historystore.Open(ctx, c.DB, historystore.Options{Log: log, Observe: metrics.StoreLatency, OnDamage: func(err error) {
+	store, err := historystore.Open(ctx, c.DB, historystore.Options{Log: log, Version: p.Version, Observe: metrics.StoreLatency, OnDamage: func(err error) {
 		damage <- err
 		end()
 	}})

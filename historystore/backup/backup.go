@@ -283,3 +283,34 @@ func Inspect(ctx context.Context, file string) (Content, error) {
 	}
 	return c, database.Translate(file, err)
 }
+
+// Version is what VersionOf returns.
+type Version struct {
+	Schema  int
+	Program string // that brought the database to its schema; empty if the database does not tell
+	Bytes   int64
+}
+
+// VersionOf returns the version of a database, which may be in use, damaged, or newer than this program.
+func VersionOf(ctx context.Context, path string) (v Version, err error) {
+	if path, err = disk.Resolve(path); err != nil {
+		return v, err
+	}
+	if v.Bytes, err = bytesOf(path); err != nil {
+		return v, err
+	}
+	if err := database.CheckHeader(path); err != nil {
+		return v, err
+	}
+	db, err := database.OpenReaders(path, database.DefaultBusyTimeout, 1)
+	if err != nil {
+		return v, err
+	}
+	defer db.Close()
+	if _, err := database.CheckVersion(ctx, db, path); err != nil && !errors.Is(err, database.ErrNewer) {
+		return v, database.Translate(path, err)
+	}
+	number, err := schema.Pragma(ctx, db, "user_version")
+	v.Schema, v.Program = int(number), schema.Maker(ctx, db)
+	return v, database.Translate(path, err)
+}

@@ -92,3 +92,26 @@ func Finish(path string) (replaced string, err error) {
 	}
 	return replaced, disk.SyncDir(filepath.Dir(path))
 }
+
+// Unfinished reports whether a restore was interrupted after its backup was copied.
+func Unfinished(path string) bool {
+	path, err := disk.Resolve(path)
+	if err != nil {
+		return false
+	}
+	_, err = os.Lstat(path + ready)
+	return err == nil
+}
+
+// Complete is Finish for a caller without the lock. The error wraps lock.ErrLocked if a process has the database.
+func Complete(path string) (replaced string, err error) {
+	if path, err = disk.Resolve(path); err != nil {
+		return "", err
+	}
+	l, err := lock.Acquire(path)
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, l.Release()) }()
+	return Finish(path)
+}

@@ -38,6 +38,7 @@ var imports = map[string][]string{
 	"historystore/heads":    {"history"},
 	"historystore/cache":    {},
 	"historystore/lock":     {},
+	"historystore/mend":     {"historystore/database", "historystore/disk", "historystore/lock"},
 	"historystore/outlines": {},
 	"historystore/requests": {"history"},
 	"historystore/schema":   {},

@@ -87,7 +87,7 @@ func (m *maker) use() (sessions []string) {
 	work := m.editor.NewSession(m.home.Project)
 	m.in(work, "_strata/files/add", map[string]any{"path": "notes.md"})
 	m.in(work, "_strata/documents/set", map[string]any{"name": "design", "text": "One package, one function."})
-	for n := range 4 {
+	for n := range 2 {
 		m.prompt(work, fmt.Sprintf("Question %d about the größte château: what does the function number %d do?", n, n))
 	}
 	m.in(work, "_strata/checkpoint/create", map[string]any{"name": "before the call"})
@@ -106,7 +106,7 @@ func (m *maker) use() (sessions []string) {
 	m.prompt(changed, "A prompt after the one that failed.")
 
 	compacted := m.editor.NewSession(m.home.Project)
-	for n := range 6 {
+	for n := range 4 {
 		m.prompt(compacted, fmt.Sprintf("Part %d of a long story, which is compacted later: %s", n, longText))
 	}
 	m.in(compacted, "_strata/history/compact", map[string]any{"strategy": "middle", "keep": "none"})

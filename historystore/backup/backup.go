@@ -259,6 +259,10 @@ func contentOf(ctx context.Context, q querier) (c Content, err error) {
 // Inspect checks a backup, or any database that is not in use: that this program can read its schema, and each page. It
 // does not change the file. Errors are those of historystore.Check.
 func Inspect(ctx context.Context, file string) (Content, error) {
+	file, err := disk.Resolve(file)
+	if err != nil {
+		return Content{}, err
+	}
 	info, err := os.Stat(file)
 	switch {
 	case err != nil:

@@ -33,6 +33,9 @@ func Restore(ctx context.Context, file, path string, progress Progress) (r Resto
 	if path, err = disk.Resolve(path); err != nil {
 		return r, err
 	}
+	if file, err = disk.Resolve(file); err != nil {
+		return r, err
+	}
 	l, err := lock.Acquire(path)
 	if err != nil {
 		return r, err

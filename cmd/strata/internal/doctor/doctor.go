@@ -112,7 +112,7 @@ func (d *doctor) examine(ctx context.Context, flags *pflag.FlagSet) {
 	if !d.checkConfig(flags) {
 		return // all other checks need a configuration
 	}
-	d.checkPermissions() // which other checks need
+	d.checkPermissions(ctx) // which other checks need
 	d.checkServer()
 	d.checkFolder("data", filepath.Dir(d.config.DB), d.config.IsDefault("db"))
 	d.checkFolder("state", d.config.Folders.State, true)

@@ -32,12 +32,15 @@ func (d *doctor) mend(subject, fix string, do func() error) bool {
 
 // private are the files and folders that only their owner may read. The mode of a folder with other content is not
 // Strata's to judge.
-func (d *doctor) private() (files []string) {
+func (d *doctor) private(ctx context.Context) (files []string) {
 	c := d.config
 	if c.IsDefault("db") {
 		files = append(files, filepath.Dir(c.DB))
 	}
-	files = append(files, c.Folders.State, c.DB, c.DB+"-wal", c.DB+"-shm", c.DB+".lock", c.TokenFile)
+	files = append(files, c.Folders.State, c.TokenFile)
+	if _, err := backup.VersionOf(ctx, c.DB); err == nil { // else the file may be another program's
+		files = append(files, c.DB, c.DB+"-wal", c.DB+"-shm", c.DB+".lock")
+	}
 	if copies, err := backup.Copies(c.DB); err == nil {
 		for _, one := range copies {
 			files = append(files, one.Path)
@@ -61,8 +64,8 @@ func exposed(info fs.FileInfo) bool {
 
 // checkPermissions checks that only this user can read Strata's files. The error about a file that cannot be looked at is
 // that of another check.
-func (d *doctor) checkPermissions() {
-	for _, path := range d.private() {
+func (d *doctor) checkPermissions(ctx context.Context) {
+	for _, path := range d.private(ctx) {
 		info, err := os.Lstat(path)
 		if err != nil || !exposed(info) || !info.IsDir() && !info.Mode().IsRegular() {
 			continue

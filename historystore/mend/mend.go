@@ -27,8 +27,10 @@ const maxFaults = 1000
 
 var (
 	// The results of SQLite's integrity_check that concern only the search index, or an index of a table.
-	searchFault = lazy.Regexp(`^malformed inverted index for FTS5 table (?:main\.)?` + SearchIndex + `$`)
-	indexFault  = lazy.Regexp(`^(?:row \d+ missing from index|wrong # of entries in index|non-unique entry in index) (\w+)$`)
+	searchFault = lazy.Regexp(`^(?:malformed inverted index for FTS5 table main\.` + SearchIndex + `$` +
+		`|unable to validate the inverted index for FTS5 table main\.` + SearchIndex + `:` +
+		`|fts5: corruption .* (?:from|in) table "` + SearchIndex + `"$)`)
+	indexFault = lazy.Regexp(`^(?:row \d+ missing from index|wrong # of entries in index|non-unique entry in index) (\w+)$`)
 )
 
 // Faults returns the damaged indexes of a database. The error wraps database.ErrDamaged if the database has another fault,

@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"strings"
 
+	"strata/cmd/strata/internal/config"
 	"strata/historystore"
 	"strata/historystore/backup"
 	"strata/historystore/mend"
@@ -47,7 +48,7 @@ func (d *doctor) private(ctx context.Context) (files []string) {
 		}
 	}
 	files = append(files, access.ServerFilePath(d.Getenv, c.Folders.State))
-	keys := string(access.KeysIn(c.Folders.State))
+	keys := keysFolder(c)
 	files = append(files, keys)
 	if stored, err := os.ReadDir(keys); err == nil {
 		for _, one := range stored {
@@ -56,6 +57,9 @@ func (d *doctor) private(ctx context.Context) (files []string) {
 	}
 	return files
 }
+
+// keysFolder returns the folder of stored API keys.
+func keysFolder(c *config.Config) string { return access.KeysIn(c.Folders.State, nil).Folder() }
 
 // exposed reports whether other users have rights to a file.
 func exposed(info fs.FileInfo) bool {
@@ -85,7 +89,7 @@ func (d *doctor) warnOfReaders(path string) {
 	switch {
 	case path == d.config.TokenFile:
 		d.warn("token", "another user may have read it: `strata token rotate` replaces it")
-	case filepath.Dir(path) == string(access.KeysIn(d.config.Folders.State)):
+	case filepath.Dir(path) == keysFolder(d.config):
 		d.warn("provider", "another user may have read the key of %s: replace it at the provider, and run `strata login %s`", filepath.Base(path), filepath.Base(path))
 	}
 }
@@ -101,7 +105,7 @@ func (d *doctor) subject(path string) string {
 		return "token"
 	case strings.HasPrefix(path, d.config.DB):
 		return "database"
-	case strings.HasPrefix(path, string(access.KeysIn(d.config.Folders.State))):
+	case strings.HasPrefix(path, keysFolder(d.config)):
 		return "provider"
 	}
 	return "server"

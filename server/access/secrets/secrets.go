@@ -42,8 +42,11 @@ type Keyring struct {
 	busy    atomic.Bool
 }
 
-// System returns the keyring of the user's session.
+// System returns the keyring of the user's session, none if getenv is nil.
 func System(getenv func(string) string, limit time.Duration) *Keyring {
+	if getenv == nil {
+		return None("the session is unknown")
+	}
 	return &Keyring{limit: limit, backend: system{}, reason: missing(getenv, runtime.GOOS)}
 }
 

@@ -23,7 +23,8 @@ import (
 // Only one process can have a database open; others get ErrLocked. The error is ErrDamaged if the header or the schema is
 // damaged. The content is checked before the first change, as reading it takes time. If it is damaged, all changes fail with
 // the same error, and Options.OnDamage is called. A database larger than 64 MiB is checked in the background, and the result
-// is only logged. If the schema has to be migrated, Open checks the content.
+// is only logged. If the schema has to be migrated, Open checks the content, keeps a copy of the database, and migrates it in
+// one transaction. Open also completes a restore that was interrupted.
 // Imports that were interrupted by a crash are marked as deleted.
 func Open(ctx context.Context, path string, opt Options) (*Store, error) {
 	s, err := open(ctx, path, opt.withDefaults())

@@ -87,6 +87,10 @@ func Finish(path string) (replaced string, err error) {
 		return "", err
 	}
 	failpoint.Hit("restore")
+	// The disk must not learn of the new database before it knows where the previous one is.
+	if err := disk.SyncDir(filepath.Dir(path)); err != nil {
+		return "", err
+	}
 	if err := os.Rename(path+ready, path); err != nil {
 		return "", err
 	}

@@ -86,6 +86,16 @@ func TestMigrateRunsMissingMigrations(t *testing.T) {
 	if err := Migrate(t.Context(), db, broken, Program{}); err == nil {
 		t.Fatal("a failing migration was accepted")
 	}
+	old := emptyDatabase(t)
+	if err := Migrate(t.Context(), old, first, Program{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := Migrate(t.Context(), old, broken, Program{}); err == nil {
+		t.Fatal("a failing migration was accepted")
+	}
+	if version, err := Pragma(t.Context(), old, "user_version"); version != 1 || err != nil {
+		t.Errorf("a migration that failed at its second step left the version %d, %v", version, err)
+	}
 	var y int
 	if err := db.QueryRow("SELECT y FROM a").Scan(&y); err != nil || y != 2 {
 		t.Fatal(y, err)

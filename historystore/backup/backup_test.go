@@ -100,7 +100,7 @@ func count(t *testing.T, path string) (n int64) {
 
 // A backup holds the state of one moment while another connection writes, and is one private file.
 func TestBackupOfADatabaseInUse(t *testing.T) {
-	path := newDatabase(t, schema.Newest(), 2000)
+	path := newDatabase(t, schema.Newest(), 600)
 	db := open(t, path)
 	defer db.Close()
 	more := func(n int) { // two messages in one transaction
@@ -116,7 +116,7 @@ func TestBackupOfADatabaseInUse(t *testing.T) {
 		}
 	}
 	file := filepath.Join(t.TempDir(), "backup.db")
-	written, steps := 2000, 0
+	written, steps := 600, 0
 	c, err := Create(t.Context(), path, file, Options{Progress: func(copied, all int64) {
 		steps++
 		if copied <= 0 || copied > all {
@@ -131,10 +131,10 @@ func TestBackupOfADatabaseInUse(t *testing.T) {
 	if steps < 3 {
 		t.Errorf("copied in %d steps, so nothing was written meanwhile", steps)
 	}
-	if c.Messages != 2000 || c.Sessions != 1 || c.Schema != schema.Newest() || c.Program != "1.2.3" || c.Bytes < 2000*9000 {
+	if c.Messages != 600 || c.Sessions != 1 || c.Schema != schema.Newest() || c.Program != "1.2.3" || c.Bytes < 600*9000 {
 		t.Errorf("the backup has %+v", c)
 	}
-	if n := count(t, file); n != 2000 {
+	if n := count(t, file); n != 600 {
 		t.Errorf("%d messages", n)
 	}
 	entries, err := os.ReadDir(filepath.Dir(file))
@@ -189,7 +189,7 @@ func TestBackupReplacesOnlyIfForced(t *testing.T) {
 }
 
 func TestAnInterruptedBackupLeavesNothing(t *testing.T) {
-	path := newDatabase(t, schema.Newest(), 2000)
+	path := newDatabase(t, schema.Newest(), 600)
 	folder := t.TempDir()
 	ctx, cancel := context.WithCancel(t.Context())
 	_, err := Create(ctx, path, filepath.Join(folder, "file"), Options{Progress: func(int64, int64) { cancel() }})

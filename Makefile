@@ -13,7 +13,7 @@ STARTS_BINARY = $(shell $(GO) list -f '{{with .TestImports}}$(BINARY_USERS){{end
 RACE_PACKAGES = $(filter-out $(STARTS_BINARY),$(shell $(GO) list ./...))
 
 .DEFAULT_GOAL := help
-.PHONY: help run build client hud vsix example screenshots test test-binary soak check format vet lint race-check race bench bench-packages bench-cache bench-fidelity models outlines fuzz clean
+.PHONY: help run build client hud vsix example screenshots test test-binary soak check format vet lint race-check race bench bench-packages bench-cache bench-fidelity kept models outlines fuzz clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -128,6 +128,9 @@ bench-fidelity: ## count the facts in sessions that survive three compactions
 
 bench-cache: build ## calculate the cost of recorded sessions with each layout
 	bin/strata replay --bill internal/replay/testdata/train
+
+kept: test-binary ## make a database of the present schema for the tests of upgrades (internal/kept)
+	$(GIVE_BINARY) $(GO) test ./internal/kept -run TestMakeADatabase -count=1 -args -keep testdata
 
 models: ## update llm/models.tsv, the list of models, from the module in llm/renew/go.mod
 	cd llm/renew && $(GO) run . ../models.tsv

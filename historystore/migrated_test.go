@@ -37,7 +37,7 @@ func databaseOfVersion(t *testing.T, path string, version int) *sql.DB {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := schema.Migrate(ctx, db, all[:version]); err != nil {
+	if err := schema.Migrate(ctx, db, all[:version], schema.Program{}); err != nil {
 		t.Fatal(err)
 	}
 	return db

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"strata/history"
+	"strata/historystore/backup"
 	"strata/historystore/cache"
 	"strata/historystore/database"
 	"strata/historystore/disk"
@@ -22,7 +23,8 @@ import (
 // Only one process can have a database open; others get ErrLocked. The error is ErrDamaged if the header or the schema is
 // damaged. The content is checked before the first change, as reading it takes time. If it is damaged, all changes fail with
 // the same error, and Options.OnDamage is called. A database larger than 64 MiB is checked in the background, and the result
-// is only logged. If the schema has to be migrated, Open checks the content.
+// is only logged. If the schema has to be migrated, Open checks the content, keeps a copy of the database, and migrates it in
+// one transaction. Open also completes a restore that was interrupted.
 // Imports that were interrupted by a crash are marked as deleted.
 func Open(ctx context.Context, path string, opt Options) (*Store, error) {
 	s, err := open(ctx, path, opt.withDefaults())
@@ -53,18 +55,28 @@ func open(ctx context.Context, path string, opt Options) (_ *Store, err error) {
 	if s.lock, err = lock.Acquire(path); err != nil {
 		return nil, err
 	}
-	found, err := database.Prepare(ctx, path, opt.BusyTimeout)
-	if err != nil {
+	if _, err := backup.Finish(path); err != nil {
 		return nil, err
 	}
-	if err := s.start(ctx, found); err != nil {
+	by := schema.Program{Version: opt.Version, At: opt.Now()}
+	found, err := database.Prepare(ctx, path, opt.BusyTimeout, by)
+	if err != nil {
+		return nil, backup.Advise(path, err)
+	}
+	if found.Outdated {
+		if err := backup.Keep(ctx, path, found.Schema, opt.Log); err != nil {
+			return nil, err
+		}
+	}
+	if err := s.start(ctx, found, by); err != nil {
 		return nil, database.Translate(path, err)
 	}
+	backup.Prune(path, opt.Now(), opt.Log)
 	return s, nil
 }
 
 // start migrates an outdated database and starts the writer.
-func (s *Store) start(ctx context.Context, found database.Contents) error {
+func (s *Store) start(ctx context.Context, found database.Contents, by schema.Program) error {
 	db, err := database.OpenWriter(s.path, s.opt.BusyTimeout)
 	if err != nil {
 		return err
@@ -75,7 +87,7 @@ func (s *Store) start(ctx context.Context, found database.Contents) error {
 		if err != nil {
 			return err
 		}
-		if err := schema.Migrate(ctx, db, all); err != nil {
+		if err := schema.Migrate(ctx, db, all, by); err != nil {
 			return err
 		}
 	}
@@ -161,7 +173,9 @@ func (s *Store) checkContent(ctx context.Context) error {
 // database, or if it is damaged, which Open detects only later in a large database. Another process may have the
 // database open; this process must not, as SQLite's locks end when any file descriptor of the file is closed. The error
 // for a missing file wraps os.ErrNotExist.
-func Check(ctx context.Context, path string) error { return database.Check(ctx, path) }
+func Check(ctx context.Context, path string) error {
+	return backup.Advise(path, database.Check(ctx, path))
+}
 
 // Holder reports whether a process has the database at path open, and its process id, or 0 if that is unknown.
 func Holder(path string) (pid int, held bool) {

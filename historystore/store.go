@@ -35,6 +35,7 @@ type Options struct {
 	Now         func() time.Time // default: time.Now
 	CacheBytes  int              // maximum size of the decoded messages in memory, default 64 MiB
 	BusyTimeout time.Duration    // maximum wait for another process's lock, default 5 s
+	Version     string           // of the program, for the database and for errors of older programs
 
 	// OnCommit is called after each commit with the number of its changes. It runs on the writer's goroutine and delays
 	// the next commit.

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"strata/cmd/strata/internal/ask"
+	"strata/cmd/strata/internal/backup"
 	"strata/cmd/strata/internal/bridge"
 	"strata/cmd/strata/internal/cli"
 	"strata/cmd/strata/internal/doctor"
@@ -20,11 +21,12 @@ import (
 	"strata/cmd/strata/internal/sessions"
 	"strata/cmd/strata/internal/settings"
 	"strata/cmd/strata/internal/token"
+	"strata/cmd/strata/internal/upgrade"
 )
 
 // run executes one command line and returns the exit code. The end of ctx interrupts the command.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, getenv func(string) string) int {
-	p := &cli.Process{Stdin: stdin, Stdout: cli.NewOutput(stdout), Stderr: stderr, Getenv: getenv, Environ: os.Environ, Version: currentVersion()}
+	p := &cli.Process{Stdin: stdin, Stdout: cli.NewOutput(stdout), Stderr: stderr, Getenv: getenv, Environ: os.Environ, Version: currentVersion(), Commit: currentCommit()}
 	root := newRoot(p)
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
@@ -59,6 +61,7 @@ func newRoot(p *cli.Process) *cobra.Command {
 	cli.CompleteFlag(root, "config", cli.AnyFile)
 	root.CompletionOptions.SetDefaultShellCompDirective(cobra.ShellCompDirectiveNoFileComp)
 	root.AddCommand(serve.Command(p), serve.StopCommand(p), bridge.Command(p), ask.Command(p), sessions.Command(p), hud.Command(p), settings.Command(p),
-		token.Command(p), mcp.Command(p), login.Command(p), login.LogoutCommand(p), replay.Command(p), doctor.Command(p), newVersion(p), cli.ExitCodesTopic())
+		token.Command(p), mcp.Command(p), login.Command(p), login.LogoutCommand(p), replay.Command(p), doctor.Command(p),
+		backup.Command(p), backup.RestoreCommand(p), upgrade.Command(p), newVersion(p), cli.ExitCodesTopic())
 	return root
 }

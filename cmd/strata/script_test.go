@@ -45,6 +45,7 @@ func setup(env *testscript.Env) error {
 		env.Setenv(name, home)
 	}
 	env.Setenv("STRATA_LISTEN", "127.0.0.1:0")
+	env.Setenv("STRATA_KEY_STORE", "file") // not the keyring of who runs the tests
 	env.Defer(func() {
 		if running, err := scriptServer(env.Getenv); err == nil {
 			terminate(running.PID)

@@ -307,3 +307,16 @@ func lastResult(exported string) (last string) {
 	}
 	return last
 }
+
+// A terminal shows how much of a backup is copied, and then the result alone.
+func TestTheProgressOfABackup(t *testing.T) {
+	u := newUser(t, "")
+	s := u.runsOnTerminal(nil, "backup", "saved.db")
+	s.shows("100 % of ", "\x1b[Kbacked up 0 sessions, 0 messages, ")
+	if code := s.ends(); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+	if out := u.runs("backup", u.path("piped.db")); strings.Contains(out, "%") {
+		t.Errorf("progress in a pipe: %s", out)
+	}
+}

@@ -36,16 +36,28 @@ func versionLine() string {
 
 // currentVersion returns the linker's version, else the module's, else that of the next release with the commit.
 func currentVersion() string {
-	module, revision := "", commit
+	module := ""
 	if info, ok := debug.ReadBuildInfo(); ok {
 		module = info.Main.Version
-		for _, s := range info.Settings {
-			if s.Key == "vcs.revision" && revision == "" {
-				revision = s.Value
-			}
+	}
+	return chooseVersion(version, module, currentCommit())
+}
+
+// currentCommit returns the linker's commit, else that of the build; empty if both are unknown.
+func currentCommit() string {
+	if commit != "" {
+		return commit
+	}
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return ""
+	}
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" {
+			return s.Value
 		}
 	}
-	return chooseVersion(version, module, revision)
+	return ""
 }
 
 // commitDigits is the length of a commit in a version.

@@ -57,13 +57,14 @@ func Translate(path string, err error) error {
 	case sqlite3.SQLITE_READONLY:
 		return fmt.Errorf("%w: %s", ErrReadOnly, path)
 	case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
-		return damaged(path, e.Error())
+		return Damaged(path, e.Error())
 	}
 	return errors.New(e.Error())
 }
 
-func damaged(path, detail string) error {
-	return fmt.Errorf("%w: %s: %s; nothing was deleted: restore the file from a backup, or move it away "+
+// Damaged returns ErrDamaged with a database, a fault and the remedy.
+func Damaged(path, detail string) error {
+	return fmt.Errorf("%w: %s: %s; nothing was deleted: restore a backup with `strata restore FILE`, or move the file away "+
 		"to start with a new one (sqlite3's .recover may save its content)", ErrDamaged, path, detail)
 }
 

@@ -22,6 +22,7 @@ import (
 
 	"strata/historystore/disk"
 	"strata/historystore/schema"
+	"strata/internal/clip"
 )
 
 // QuickCheckBytes is the maximum size of a database whose content is checked before it is changed, at about 0.1 GB per
@@ -79,15 +80,16 @@ func OpenReaders(path string, busy time.Duration, n int) (*sql.DB, error) {
 // Contents is what is known of a database before it is opened for changes.
 type Contents struct {
 	Unchecked int64 // bytes whose content was not checked
+	Schema    int   // version of an existing database
 	Outdated  bool  // its schema has to be migrated
 }
 
-// Prepare creates the database at path, or checks the existing one.
-func Prepare(ctx context.Context, path string, busy time.Duration) (Contents, error) {
+// Prepare creates the database at path as the program by, or checks the existing one.
+func Prepare(ctx context.Context, path string, busy time.Duration, by schema.Program) (Contents, error) {
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
-		return Contents{}, create(ctx, path)
+		return Contents{}, create(ctx, path, by)
 	case err != nil:
 		return Contents{}, err
 	case !info.Mode().IsRegular():
@@ -98,8 +100,11 @@ func Prepare(ctx context.Context, path string, busy time.Duration) (Contents, er
 	}
 	c := Contents{Unchecked: info.Size()}
 	err = readOnly(path, busy, func(db *sql.DB) error {
-		if c.Outdated, err = checkVersion(ctx, db, path); err != nil || !c.Outdated || c.Unchecked > QuickCheckBytes {
+		if c.Schema, err = CheckVersion(ctx, db, path); err != nil {
 			return err
+		}
+		if c.Outdated = c.Schema < schema.Newest(); !c.Outdated || c.Unchecked > QuickCheckBytes {
+			return nil
 		}
 		c.Unchecked = 0
 		return QuickCheck(ctx, db, path)
@@ -127,7 +132,7 @@ func Check(ctx context.Context, path string) error {
 		return err
 	}
 	return readOnly(path, DefaultBusyTimeout, func(db *sql.DB) error {
-		if _, err := checkVersion(ctx, db, path); err != nil {
+		if _, err := CheckVersion(ctx, db, path); err != nil {
 			return err
 		}
 		return QuickCheck(ctx, db, path)
@@ -149,7 +154,7 @@ func checkHead(path string) error {
 	if err := checkWritable(path); err != nil {
 		return err
 	}
-	return checkHeader(path)
+	return CheckHeader(path)
 }
 
 // checkWritable returns ErrReadOnly with the name of a file that cannot be written. SQLite needs all three files, but its
@@ -163,9 +168,9 @@ func checkWritable(path string) error {
 }
 
 // create creates a complete database under a temporary name and renames it, so that path is never an unfinished one.
-func create(ctx context.Context, path string) error {
+func create(ctx context.Context, path string, by schema.Program) error {
 	if info, err := os.Stat(path + "-wal"); err == nil && info.Size() > 0 {
-		return damaged(path, "the file is missing, but its log "+info.Name()+" exists and would be lost")
+		return Damaged(path, "the file is missing, but its log "+info.Name()+" exists and would be lost")
 	}
 	unfinished := path + ".new"
 	for _, name := range []string{unfinished, unfinished + "-journal"} {
@@ -180,7 +185,7 @@ func create(ctx context.Context, path string) error {
 	if err := f.Close(); err != nil {
 		return err
 	}
-	if err := fill(ctx, unfinished); err != nil {
+	if err := fill(ctx, unfinished, by); err != nil {
 		return Translate(path, err)
 	}
 	if err := os.Rename(unfinished, path); err != nil {
@@ -190,48 +195,54 @@ func create(ctx context.Context, path string) error {
 }
 
 // fill writes the newest schema into an empty file. auto_vacuum must be set before the first table is created.
-func fill(ctx context.Context, path string) error {
+func fill(ctx context.Context, path string, by schema.Program) error {
 	db, err := sql.Open("sqlite", Name(path, "rw", "auto_vacuum(INCREMENTAL)", "synchronous(FULL)"))
 	if err != nil {
 		return err
 	}
 	db.SetMaxOpenConns(1)
-	return errors.Join(schema.Create(ctx, db), db.Close())
+	return errors.Join(schema.Create(ctx, db, by), db.Close())
 }
 
-// checkHeader checks the first bytes of the file. SQLite would accept an empty file as a new database.
-func checkHeader(path string) error {
+// CheckHeader checks the first bytes of the file. SQLite would accept an empty file as a new database.
+func CheckHeader(path string) error {
 	got, err := disk.Head(path, len(header))
 	switch {
 	case err != nil:
 		return err
 	case len(got) == 0:
-		return damaged(path, "the file is empty")
+		return Damaged(path, "the file is empty")
 	case !bytes.Equal(got, header):
-		return damaged(path, "the file is not a SQLite database")
+		return Damaged(path, "the file is not a SQLite database")
 	}
 	return nil
 }
 
-// checkVersion returns whether the schema of the database has to be migrated.
-func checkVersion(ctx context.Context, db *sql.DB, path string) (outdated bool, err error) {
+// CheckVersion returns the version of the database's schema. The error wraps ErrNewer if this program does not know it.
+func CheckVersion(ctx context.Context, db *sql.DB, path string) (version int, err error) {
 	id, err := schema.Pragma(ctx, db, "application_id")
 	if err != nil {
-		return false, err
+		return 0, err
 	}
 	if id != schema.ApplicationID {
-		return false, damaged(path, "the file belongs to another program or has lost its application id")
+		return 0, Damaged(path, "the file belongs to another program or has lost its application id")
 	}
-	version, err := schema.Pragma(ctx, db, "user_version")
+	number, err := schema.Pragma(ctx, db, "user_version")
 	if err != nil {
-		return false, err
+		return 0, err
 	}
-	all, err := schema.Migrations()
-	newest := int64(len(all))
-	if err == nil && version > newest {
-		return false, fmt.Errorf("%w: %s has version %d, this program supports up to %d", ErrNewer, path, version, newest)
+	if newest := schema.Newest(); number > int64(newest) {
+		return 0, fmt.Errorf("%w: %s has schema %d%s, this program supports up to %d", ErrNewer, path, number, madeBy(ctx, db), newest)
 	}
-	return version < newest, err
+	return int(number), nil
+}
+
+// madeBy names the program that brought a database to its schema, if the database tells.
+func madeBy(ctx context.Context, db *sql.DB) string {
+	if version := schema.Maker(ctx, db); version != "" {
+		return " of strata " + clip.Name(version)
+	}
+	return ""
 }
 
 // QuickCheck reads every page of the database and returns ErrDamaged with the first fault.
@@ -241,7 +252,7 @@ func QuickCheck(ctx context.Context, db *sql.DB, path string) error {
 		return err
 	}
 	if result != "ok" {
-		return damaged(path, strings.ReplaceAll(result, "\n", " "))
+		return Damaged(path, strings.ReplaceAll(result, "\n", " "))
 	}
 	return nil
 }

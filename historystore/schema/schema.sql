@@ -330,3 +330,10 @@ BEGIN
     INSERT INTO message_fts (message_fts, rowid, text) VALUES ('delete', old.rowid, old.text);
     INSERT INTO message_fts (rowid, text) VALUES (new.rowid, new.text);
 END;
+
+-- The programs that created the database, or brought it to a schema.
+CREATE TABLE program (
+    schema  INTEGER PRIMARY KEY,
+    version TEXT NOT NULL,
+    at      INTEGER NOT NULL
+) STRICT;

@@ -29,10 +29,10 @@ func TestMigrationsReachTheNewestSchema(t *testing.T) {
 		t.Fatal(err)
 	}
 	migrated, fresh := emptyDatabase(t), emptyDatabase(t)
-	if err := Migrate(t.Context(), migrated, all); err != nil {
+	if err := Migrate(t.Context(), migrated, all, Program{}); err != nil {
 		t.Fatal(err)
 	}
-	if err := Create(t.Context(), fresh); err != nil {
+	if err := Create(t.Context(), fresh, Program{}); err != nil {
 		t.Fatal(err)
 	}
 	if got, want := schemaOf(t, migrated), schemaOf(t, fresh); got != want {
@@ -79,12 +79,22 @@ func TestMigrateRunsMissingMigrations(t *testing.T) {
 	second := append(first, Migration{2, "ALTER TABLE a ADD COLUMN y; UPDATE a SET y = x + 1"})
 	broken := append(second, Migration{3, "UPDATE a SET y = 7; CREATE TABLE a (x)"})
 	for _, all := range [][]Migration{first, first, second, second} {
-		if err := Migrate(t.Context(), db, all); err != nil {
+		if err := Migrate(t.Context(), db, all, Program{}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := Migrate(t.Context(), db, broken); err == nil {
+	if err := Migrate(t.Context(), db, broken, Program{}); err == nil {
 		t.Fatal("a failing migration was accepted")
+	}
+	old := emptyDatabase(t)
+	if err := Migrate(t.Context(), old, first, Program{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := Migrate(t.Context(), old, broken, Program{}); err == nil {
+		t.Fatal("a failing migration was accepted")
+	}
+	if version, err := Pragma(t.Context(), old, "user_version"); version != 1 || err != nil {
+		t.Errorf("a migration that failed at its second step left the version %d, %v", version, err)
 	}
 	var y int
 	if err := db.QueryRow("SELECT y FROM a").Scan(&y); err != nil || y != 2 {

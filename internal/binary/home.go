@@ -47,6 +47,21 @@ providers:
 `, upstream)
 }
 
+// PutDatabase writes the database of the home, before its first server starts.
+func (h *Home) PutDatabase(t testing.TB, content []byte) {
+	t.Helper()
+	path := h.Database()
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Database returns the path of the home's database, which may not exist.
+func (h *Home) Database() string { return h.path("data", "strata", "strata.db") }
+
 // Command returns a command that runs strata as the owner of the home. Of the test's environment it gets only the search
 // path: no keys and no configuration.
 func (h *Home) Command(ctx context.Context, args ...string) *exec.Cmd {

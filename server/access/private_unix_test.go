@@ -11,6 +11,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"strata/server/access/secrets"
 )
 
 func TestPrivateFilesHavePrivateModes(t *testing.T) {
@@ -157,16 +159,16 @@ func wantExposed(t *testing.T, err error, parts ...string) {
 }
 
 func TestStoredKeysThatOthersCanReadAreRefused(t *testing.T) {
-	k := KeysIn(t.TempDir())
+	k := KeysIn(t.TempDir(), secrets.None("none"))
 	if err := k.Save("openai", aKey); err != nil {
 		t.Fatal(err)
 	}
-	for path, want := range map[string]fs.FileMode{string(k): 0o700, k.Path("openai"): 0o600} {
+	for path, want := range map[string]fs.FileMode{k.Folder(): 0o700, k.Path("openai"): 0o600} {
 		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != want {
 			t.Errorf("%s: %v, %v", path, info, err)
 		}
 	}
-	for path, mode := range map[string]fs.FileMode{k.Path("openai"): 0o640, string(k): 0o722} {
+	for path, mode := range map[string]fs.FileMode{k.Path("openai"): 0o640, k.Folder(): 0o722} {
 		before, err := os.Stat(path)
 		if err != nil {
 			t.Fatal(err)

@@ -31,7 +31,7 @@ var ExitCodes = []struct {
 	{0, "Success."},
 	{Failed, "The command failed, and a message says why; also if output could not be written."},
 	{Usage, "The command line is wrong: a command or flag is unknown, or an argument is missing or invalid."},
-	{Locked, "`strata serve`: another process has the database."},
+	{Locked, "`strata serve`, `strata restore`: another process has the database."},
 	{Interrupted, "Ctrl-C or SIGTERM interrupted the command."},
 }
 

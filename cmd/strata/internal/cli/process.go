@@ -21,6 +21,7 @@ type Process struct {
 	Environ        func() []string // os.Environ; nil: servers are not handed an environment
 	ConfigFile     string          // --config
 	Version        string          // of this program
+	Commit         string          // of its sources; empty if unknown
 }
 
 // Load reads the configuration with the flags of a command; flags may be nil.

@@ -24,6 +24,7 @@ type Config struct {
 	TLS         TLS          `yaml:"tls"`
 	Token       access.Token `yaml:"token" allow:"token" only:"env" secret:"value" doc:"Token that clients must send. Default: the content of the token file."`
 	TokenFile   string       `yaml:"token_file" allow:"path" doc:"File that holds the token; created if missing. Default: in the user's state folder."`
+	KeyStore    string       `yaml:"key_store" default:"auto" oneof:"auto file" doc:"Where strata login stores API keys: in the system's keyring if it has one, or in a private file."`
 	Origins     []string     `yaml:"origins" allow:"origin" doc:"Further allowed origins of web pages and editor views."`
 	Hosts       []string     `yaml:"hosts" allow:"host" doc:"Further allowed Host values."`
 	Workspaces  Workspaces   `yaml:"workspaces"`
@@ -177,6 +178,9 @@ type Limits struct {
 	Requests    int   `yaml:"requests" default:"64" min:"1" doc:"Maximum requests in flight on one connection."`
 	FileBytes   int64 `yaml:"file_bytes" default:"1048576" min:"1" doc:"Largest file in a session, in bytes."`
 }
+
+// KeyFile is the value of KeyStore that keeps API keys out of the system's keyring.
+const KeyFile = "file"
 
 // OfflineModel replies without a network. It is the default: Strata calls a paid service only if the user selects its model.
 const OfflineModel = "offline/digest"

@@ -1,11 +1,13 @@
 // Package doctor is `strata doctor`: it checks configuration, folders, token, database, address, MCP servers and providers.
 //
-// It must never change anything, beyond a temporary file that shows whether a folder is writable.
+// Without --fix it must never change anything, beyond a temporary file that shows whether a folder is writable. With --fix
+// it must never change what nothing else determines.
 package doctor
 
 import (
 	"context"
 	"crypto/tls"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -13,7 +15,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"runtime"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -33,15 +34,23 @@ func Command(p *cli.Process) *cobra.Command {
 		Short: "Check configuration, folders, token, database, port, MCP servers and providers",
 		Long: "Check everything that the server needs, and print for each check whether it is ok, or how to correct it.\n" +
 			"Providers with a key are asked for their models; no prompt is sent. MCP servers are not started: see strata mcp test.\n" +
-			"The exit code is 1 if a check fails.",
+			"With --fix, faults that can be corrected without a loss are: permissions of Strata's files, files that a crash left,\n" +
+			"damaged indexes of the database, and a log that was not written into it. Each fix is named before and after.\n" +
+			"The exit code is 1 if a check fails and is not fixed.",
 		Args: cli.UsageArgs(cobra.NoArgs),
 	}
+	var fix, asJSON bool
+	cmd.Flags().BoolVar(&fix, "fix", false, "fix the faults that can be corrected without a loss")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the checks and fixes as JSON")
 	config.AddFlags(cmd.Flags(), "listen", "db", "token_file", "model", "workspaces.roots", "behind_proxy", "tls.cert", "tls.key")
 	cli.CompleteSettings(cmd)
 	cli.CompleteFlag(cmd, "model", serve.CompleteModels(p))
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		d := &doctor{Process: p}
+		d := &doctor{Process: p, fixes: fix, json: asJSON, lines: []line{}}
 		d.examine(cmd.Context(), cmd.Flags())
+		if err := d.report(); err != nil {
+			return err
+		}
 		if d.failed {
 			return cli.Failed
 		}
@@ -56,6 +65,16 @@ type doctor struct {
 	config  *config.Config
 	running access.ServerFile // PID 0 if no server runs
 	failed  bool
+	fixes   bool // --fix
+	json    bool // --json
+	lines   []line
+}
+
+// line is the result of a check, or a fix. Level is ok, warn or fail; fix before a fix, and done after it.
+type line struct {
+	Level   string `json:"level"`
+	Subject string `json:"subject"`
+	Message string `json:"message"`
 }
 
 func (d *doctor) ok(subject, format string, args ...any)   { d.line("ok", subject, format, args) }
@@ -66,13 +85,34 @@ func (d *doctor) fail(subject, format string, args ...any) {
 }
 
 func (d *doctor) line(level, subject, format string, args []any) {
-	fmt.Fprintf(d.Stdout, "%-4s  %-10s %s\n", level, subject, fmt.Sprintf(format, args...))
+	l := line{level, subject, fmt.Sprintf(format, args...)}
+	d.lines = append(d.lines, l)
+	if !d.json {
+		fmt.Fprintf(d.Stdout, "%-4s  %-10s %s\n", l.Level, l.Subject, l.Message)
+	}
+}
+
+// report prints all lines, if they are wanted as JSON.
+func (d *doctor) report() error {
+	if !d.json {
+		return nil
+	}
+	text, err := json.MarshalIndent(struct {
+		Failed bool   `json:"failed"`
+		Checks []line `json:"checks"`
+	}{d.failed, d.lines}, "", "  ")
+	if err != nil {
+		return err
+	}
+	_, err = d.Stdout.Write(append(text, '\n'))
+	return err
 }
 
 func (d *doctor) examine(ctx context.Context, flags *pflag.FlagSet) {
 	if !d.checkConfig(flags) {
 		return // all other checks need a configuration
 	}
+	d.checkPermissions(ctx) // which other checks need
 	d.checkServer()
 	d.checkFolder("data", filepath.Dir(d.config.DB), d.config.IsDefault("db"))
 	d.checkFolder("state", d.config.Folders.State, true)
@@ -113,7 +153,7 @@ func (d *doctor) checkServer() {
 	case errors.Is(err, fs.ErrNotExist):
 		d.ok("server", "not running; serve, stdio and ask start a server")
 	case errors.Is(err, access.ErrStale):
-		d.warn("server", "%v; the next server replaces the file", err)
+		d.staleServer(err)
 	default:
 		d.fail("server", "%v", err)
 	}
@@ -138,9 +178,8 @@ func (d *doctor) checkFolder(subject, folder string, own bool) {
 		d.fail(subject, "%v: make the folder writable, free disk space, or configure another folder", err)
 		return
 	}
-	if mode := info.Mode().Perm(); own && runtime.GOOS != "windows" && mode&0o077 != 0 {
-		d.warn(subject, "other users can read %s (mode %04o): run `chmod 700 %s`", folder, mode, folder)
-		return
+	if own && exposed(info) {
+		return // a line says so
 	}
 	d.ok(subject, "%s", folder)
 }
@@ -215,7 +254,11 @@ func (d *doctor) checkToken() {
 
 func (d *doctor) checkDatabase(ctx context.Context) {
 	path := d.config.DB
+	d.unfinishedRestore(path)
 	err := historystore.Check(ctx, path)
+	if errors.Is(err, historystore.ErrDamaged) && d.damagedIndexes(ctx, path) {
+		err = historystore.Check(ctx, path)
+	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		d.ok("database", "%s will be created", path)
@@ -232,12 +275,10 @@ func (d *doctor) checkDatabase(ctx context.Context) {
 		d.fail("database", "%v", err)
 		return
 	}
-	if mode := info.Mode().Perm(); runtime.GOOS != "windows" && mode&0o077 != 0 {
-		d.warn("database", "other users can read %s (mode %04o): run `chmod 600 %s`", path, mode, path)
-	}
 	pid, held := historystore.Holder(path)
 	switch {
 	case !held:
+		d.leftLog(ctx, path)
 		d.ok("database", "%s, %d bytes, intact, not in use", path, info.Size())
 	case pid == d.running.PID:
 		d.ok("database", "%s, %d bytes, intact, in use by the running server", path, info.Size())

@@ -14,25 +14,30 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"golang.org/x/term"
 
 	"strata/cmd/strata/internal/cli"
 	"strata/cmd/strata/internal/config"
 	"strata/internal/apikey"
 	"strata/server/access"
+	"strata/server/access/secrets"
 )
 
 // Command returns `strata login`.
 func Command(p *cli.Process) *cobra.Command {
-	return &cobra.Command{
+	cmd := &cobra.Command{
 		Use:   "login PROVIDER",
 		Short: "Store the API key of a provider",
-		Long: "Read the API key of a provider, from a terminal without echo or else from standard input, and store it in a file that\n" +
-			"only you can read. A running server uses it immediately.",
+		Long: "Read the API key of a provider, from a terminal without echo or else from standard input, and store it in the keyring of\n" +
+			"the system, or, if there is none, in a file that only you can read. A running server uses it immediately.",
 		Args:              cli.UsageArgs(cobra.ExactArgs(1)),
 		ValidArgsFunction: completeProvider(p),
-		RunE:              func(cmd *cobra.Command, args []string) error { return Run(cmd.Context(), p, args[0]) },
 	}
+	config.AddFlags(cmd.Flags(), "key_store")
+	cli.CompleteSettings(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error { return run(cmd.Context(), p, cmd.Flags(), args[0]) }
+	return cmd
 }
 
 // LogoutCommand returns `strata logout`.
@@ -72,7 +77,11 @@ func withKeys(c *config.Config) []string {
 
 // Run reads the key of a provider and stores it. The end of ctx interrupts it.
 func Run(ctx context.Context, p *cli.Process, provider string) error {
-	c, err := p.Load(nil)
+	return run(ctx, p, nil, provider)
+}
+
+func run(ctx context.Context, p *cli.Process, flags *pflag.FlagSet, provider string) error {
+	c, err := p.Load(flags)
 	if err != nil {
 		return err
 	}
@@ -84,14 +93,36 @@ func Run(ctx context.Context, p *cli.Process, provider string) error {
 	if err != nil {
 		return err
 	}
-	keys := access.KeysIn(c.Folders.State)
-	if err := keys.Save(provider, strings.TrimSpace(key)); err != nil {
+	if err := store(p, c, provider, strings.TrimSpace(key)); err != nil {
 		return err
 	}
-	fmt.Fprintf(p.Stderr, "Stored the key of %s in %s.\n", provider, keys.Path(provider))
 	if p.Getenv(variable) != "" {
 		fmt.Fprintf(p.Stderr, "A server whose environment has %s, as here, uses that key instead.\n", variable)
 	}
+	return nil
+}
+
+// keysOf returns the stored keys of the configuration.
+func keysOf(p *cli.Process, c *config.Config) *access.ProviderKeys {
+	return access.KeysIn(c.Folders.State, secrets.System(p.Getenv, secrets.DefaultLimit))
+}
+
+// store stores a key in the system's keyring, or else in a file, and says where.
+func store(p *cli.Process, c *config.Config, provider, key string) error {
+	keys := keysOf(p, c)
+	if c.KeyStore != config.KeyFile {
+		err := keys.SaveInKeyring(provider, key)
+		if err == nil {
+			fmt.Fprintf(p.Stderr, "Stored the key of %s in the system's keyring.\n", provider)
+		}
+		if !errors.Is(err, secrets.ErrUnavailable) {
+			return err
+		}
+	}
+	if err := keys.Save(provider, key); err != nil {
+		return err
+	}
+	fmt.Fprintf(p.Stderr, "Stored the key of %s in %s.\n", provider, keys.Path(provider))
 	return nil
 }
 
@@ -104,12 +135,16 @@ func logout(p *cli.Process, provider string) error {
 	if !config.IsProviderName(provider) {
 		return fmt.Errorf("no key of %s is stored", cli.OneLine(provider))
 	}
-	keys := access.KeysIn(c.Folders.State)
+	keys := keysOf(p, c)
+	inKeyring := keys.InKeyring(provider)
 	switch err := keys.Remove(provider); {
 	case errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("no key of %s is stored", provider)
 	case err != nil:
 		return err
+	case inKeyring:
+		fmt.Fprintf(p.Stderr, "Removed the key of %s from the system's keyring.\n", provider)
+		return nil
 	}
 	fmt.Fprintf(p.Stderr, "Removed %s.\n", keys.Path(provider))
 	return nil

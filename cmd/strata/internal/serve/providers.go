@@ -2,11 +2,16 @@ package serve
 
 import (
 	"log/slog"
+	"time"
 
 	"strata/cmd/strata/internal/config"
 	"strata/llm"
 	"strata/server/access"
+	"strata/server/access/secrets"
 )
+
+// keyringLimit is the time that the system's keyring may take for a key. A locked keyring asks the user.
+const keyringLimit = 10 * time.Second
 
 // Client returns the options of a client of the configured providers. log may be nil.
 func Client(c *config.Config, getenv func(string) string, log *slog.Logger) llm.Options {
@@ -14,7 +19,7 @@ func Client(c *config.Config, getenv func(string) string, log *slog.Logger) llm.
 		Providers: make(map[string]llm.ProviderConfig, len(c.Providers)),
 		Models:    make(map[string]llm.ModelConfig, len(c.Models)),
 		FirstByte: c.Timeouts.FirstByte, BetweenBytes: c.Timeouts.BetweenBytes,
-		Getenv: getenv, StoredKey: access.KeysIn(c.Folders.State).Load, Log: log,
+		Getenv: getenv, StoredKey: access.KeysIn(c.Folders.State, secrets.System(getenv, keyringLimit)).Load, Log: log,
 	}
 	for name, p := range c.Providers {
 		opt.Providers[name] = providerConfig(p)

@@ -25,6 +25,7 @@ import (
 	"strata/llm"
 	"strata/server"
 	"strata/server/access"
+	"strata/server/access/secrets"
 	"strata/server/mcp"
 	"strata/tokens"
 )
@@ -88,7 +89,7 @@ func serve(ctx context.Context, p *cli.Process, c *config.Config, opt options) e
 	ctx, end := context.WithCancel(ctx)
 	defer end()
 	damage := make(chan error, 1)
-	store, err := historystore.Open(ctx, c.DB, historystore.Options{Log: log, Observe: metrics.StoreLatency, OnDamage: func(err error) {
+	store, err := historystore.Open(ctx, c.DB, historystore.Options{Log: log, Version: p.Version, Observe: metrics.StoreLatency, OnDamage: func(err error) {
 		damage <- err
 		end()
 	}})
@@ -226,15 +227,16 @@ func modelAdvice(p *cli.Process, c *config.Config) string {
 	if c.Model != config.OfflineModel || !c.IsDefault("model") {
 		return ""
 	}
-	var keys []string
+	var found []string
+	keys := access.KeysIn(c.Folders.State, secrets.None("not needed"))
 	for name, provider := range c.Providers {
 		if provider.APIKeyEnv == "" {
 			continue
 		}
 		if p.Getenv(provider.APIKeyEnv) != "" {
-			keys = append(keys, name+" ("+provider.APIKeyEnv+")")
-		} else if stored, err := access.KeysIn(c.Folders.State).Load(name); err == nil && stored != "" {
-			keys = append(keys, name+" (strata login)")
+			found = append(found, name+" ("+provider.APIKeyEnv+")")
+		} else if stored, err := keys.Load(name); keys.InKeyring(name) || err == nil && stored != "" {
+			found = append(found, name+" (strata login)")
 		}
 	}
 	const how = "set `model: PROVIDER/MODEL` in %s, STRATA_MODEL or --model, or choose in the HUD or the editor.\n"
@@ -242,9 +244,9 @@ func modelAdvice(p *cli.Process, c *config.Config) string {
 	if file == "" {
 		file = filepath.Join(c.Folders.Config, config.FileName)
 	}
-	if len(keys) == 0 {
+	if len(found) == 0 {
 		return fmt.Sprintf("           This model replies without a network. For another, "+how, file)
 	}
 	return fmt.Sprintf("           This model replies without a network. Keys are set for %s; Strata calls a paid service only if you select its model: "+how,
-		strings.Join(slices.Sorted(slices.Values(keys)), ", "), file)
+		strings.Join(slices.Sorted(slices.Values(found)), ", "), file)
 }

@@ -1,0 +1,172 @@
+// Package backup is `strata backup` and `strata restore`: it copies the database to a file, and makes such a file the
+// database.
+//
+// It must never need a server, or remove a file.
+package backup
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"strata/cmd/strata/internal/cli"
+	"strata/cmd/strata/internal/config"
+	"strata/cmd/strata/internal/connect"
+	"strata/historystore"
+	store "strata/historystore/backup"
+	"strata/historystore/schema"
+	"strata/internal/failpoint"
+	"strata/internal/plural"
+)
+
+// Command returns `strata backup`.
+func Command(p *cli.Process) *cobra.Command {
+	var force, asJSON bool
+	cmd := &cobra.Command{
+		Use:   "backup FILE",
+		Short: "Copy the database to a file",
+		Long: "Copy the database, with all sessions, to a file that only you can read. The server may be running: the file contains the\n" +
+			"state of one moment. It is checked, and appears when it is complete. `strata restore` reads it.",
+		Args:              cli.UsageArgs(cobra.ExactArgs(1)),
+		ValidArgsFunction: cli.AnyFile,
+	}
+	config.AddFlags(cmd.Flags(), "db")
+	cli.CompleteSettings(cmd)
+	cmd.Flags().BoolVar(&force, "force", false, "replace the file if it exists")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the result as JSON")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return backup(cmd.Context(), p, cmd.Flags(), args[0], force, asJSON)
+	}
+	return cmd
+}
+
+func backup(ctx context.Context, p *cli.Process, flags *pflag.FlagSet, file string, force, asJSON bool) error {
+	c, err := p.Load(flags)
+	if err != nil {
+		return err
+	}
+	content, err := store.Create(ctx, database(p, c), file, store.Options{Replace: force, Progress: progress(p)})
+	if errors.Is(err, store.ErrExists) {
+		err = fmt.Errorf("%w; --force replaces it", err)
+	}
+	if err != nil {
+		return fmt.Errorf("backup: %w", err)
+	}
+	warnOfResults(p, c)
+	if asJSON {
+		return writeJSON(p.Stdout, struct {
+			File string `json:"file"`
+			store.Content
+		}{file, content})
+	}
+	_, err = fmt.Fprintf(p.Stdout, "backed up %s to %s\n", describe(content), file)
+	return err
+}
+
+// database returns the path of the database: that of the running server, unless the configuration names one.
+func database(p *cli.Process, c *config.Config) string {
+	if running, err := connect.FindServer(p); err == nil && c.IsDefault("db") {
+		return running.Database
+	}
+	return c.DB
+}
+
+// warnOfResults names results of turns that are not in the database yet.
+func warnOfResults(p *cli.Process, c *config.Config) {
+	found, err := filepath.Glob(filepath.Join(c.Folders.State, "recovery-*.json"))
+	if err == nil && len(found) > 0 {
+		fmt.Fprintf(p.Stderr, "strata: %s of a turn could not be stored yet and the backup does not contain it: start the server, which stores it, and back up again (%s)\n",
+			plural.Of(len(found), "result"), filepath.Join(c.Folders.State, "recovery-*.json"))
+	}
+}
+
+func describe(c store.Content) string {
+	return fmt.Sprintf("%s, %s, %d bytes, schema %d", plural.Of(int(c.Sessions), "session"), plural.Of(int(c.Messages), "message"), c.Bytes, c.Schema)
+}
+
+// progress returns a function that shows progress if standard error is a terminal, else nil.
+func progress(p *cli.Process) store.Progress {
+	if !cli.IsTerminal(p.Stderr) {
+		return nil
+	}
+	shown := int64(-1)
+	return func(copied, all int64) {
+		percent := copied * 100 / max(all, 1)
+		if percent == shown {
+			return
+		}
+		shown = percent
+		end := ""
+		if copied == all {
+			end = "\r\x1b[K" // the result follows
+		}
+		fmt.Fprintf(p.Stderr, "\r%3d %% of %d bytes%s", percent, all, end)
+	}
+}
+
+func writeJSON(w io.Writer, value any) error {
+	text, err := json.MarshalIndent(value, "", "  ")
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(append(text, '\n'))
+	return err
+}
+
+// RestoreCommand returns `strata restore`.
+func RestoreCommand(p *cli.Process) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "restore FILE",
+		Short: "Replace the database by a backup",
+		Long: "Check a file of `strata backup`, or a copy that the server kept before an upgrade, and make it the database. The previous\n" +
+			"database is kept beside it. Stop the server first. The next start migrates an older database.",
+		Args:              cli.UsageArgs(cobra.ExactArgs(1)),
+		ValidArgsFunction: cli.AnyFile,
+	}
+	config.AddFlags(cmd.Flags(), "db")
+	cli.CompleteSettings(cmd)
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the result as JSON")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return restore(cmd.Context(), p, cmd.Flags(), args[0], asJSON)
+	}
+	return cmd
+}
+
+func restore(ctx context.Context, p *cli.Process, flags *pflag.FlagSet, file string, asJSON bool) error {
+	if err := failpoint.Arm(p.Getenv(failpoint.Env)); err != nil {
+		return err
+	}
+	c, err := p.Load(flags)
+	if err != nil {
+		return err
+	}
+	path := database(p, c)
+	r, err := store.Restore(ctx, file, path, progress(p))
+	switch {
+	case errors.Is(err, historystore.ErrLocked):
+		fmt.Fprintf(p.Stderr, "strata: restore: %v; run `strata stop` first\n", err)
+		return cli.Locked
+	case err != nil:
+		return fmt.Errorf("restore: %w", err)
+	case asJSON:
+		return writeJSON(p.Stdout, struct {
+			Database string `json:"database"`
+			store.Restored
+		}{path, r})
+	}
+	fmt.Fprintf(p.Stdout, "restored %s from %s\n", describe(r.Content), file)
+	if r.Schema < schema.Newest() {
+		fmt.Fprintf(p.Stdout, "the next start migrates the database to schema %d\n", schema.Newest())
+	}
+	if r.Replaced != "" {
+		fmt.Fprintf(p.Stdout, "the previous database is kept: %s\n", r.Replaced)
+	}
+	return nil
+}

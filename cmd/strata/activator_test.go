@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"os/signal"
 
 	"golang.org/x/sys/unix"
 )
@@ -27,6 +28,13 @@ func activator() {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
+	interrupted := make(chan os.Signal, 1)
+	signal.Notify(interrupted, os.Interrupt)
+	go func() {
+		<-interrupted
+		os.Exit(0)
+	}()
+	fmt.Println("listening")
 	for failures := 0; failures < startLimit; {
 		if _, err := unix.Poll([]unix.PollFd{{Fd: int32(socket.Fd()), Events: unix.POLLIN}}, -1); err != nil {
 			continue
@@ -34,7 +42,6 @@ func activator() {
 		// LISTEN_PID is the process of the program.
 		cmd := exec.Command("sh", append([]string{"-c", `LISTEN_PID=$$ LISTEN_FDS=1 exec "$@"`, "sh"}, os.Args[2:]...)...)
 		cmd.ExtraFiles = []*os.File{socket}
-		cmd.Stderr = os.Stderr
 		if cmd.Run() != nil {
 			failures++
 		}

@@ -13,7 +13,7 @@ STARTS_BINARY = $(shell $(GO) list -f '{{with .TestImports}}$(BINARY_USERS){{end
 RACE_PACKAGES = $(filter-out $(STARTS_BINARY),$(shell $(GO) list ./...))
 
 .DEFAULT_GOAL := help
-.PHONY: help run build client hud vsix example screenshots test test-binary soak check format vet lint race-check race bench bench-packages bench-cache bench-fidelity kept models outlines fuzz clean
+.PHONY: help run build client hud vsix dist dist-test example screenshots test test-binary soak check format vet lint race-check race bench bench-packages bench-cache bench-fidelity kept models outlines fuzz clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -45,6 +45,19 @@ vsix: ## build bin/strata.vsix, the extension for VS Code, from web/vscode, web/
 	GO=$(GO) web/vscode/build
 	mkdir -p bin
 	web/vscode/pack $(CURDIR)/bin/strata.vsix
+
+dist: vsix client ## build bin/dist: archives, packages, the extension and the client library, with checksums and SBOM
+	.ci/install-tools zip
+	rm -rf bin/dist
+	mkdir -p bin/dist
+	cp bin/strata.vsix bin/dist/
+	cd web/client && npm pack --silent --pack-destination $(CURDIR)/bin/dist
+	GO=$(GO) internal/dist/build bin/dist $(TARGETS)
+
+# Two builds of linux/amd64 in different folders.
+dist-test: ## check that two builds of the packages are equal, byte for byte
+	.ci/install-tools zip
+	internal/dist/compare $(TARGETS)
 
 EXAMPLE_PORT ?= 7720
 

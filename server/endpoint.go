@@ -22,7 +22,10 @@ type endpoint struct {
 
 // listen opens the listener of a server. rotated is called with each new token; see access.Options.
 func listen(opt Options, rotated func(access.Token)) (*endpoint, net.Listener, error) {
-	listener, err := net.Listen("tcp", opt.Listen)
+	listener, err := opt.Socket, error(nil)
+	if listener == nil {
+		listener, err = net.Listen("tcp", opt.Listen)
+	}
 	if err != nil {
 		return nil, nil, fmt.Errorf("listen on %s: %w", opt.Listen, err)
 	}

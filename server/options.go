@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"crypto/tls"
 	"log/slog"
+	"net"
 	"time"
 
 	"strata/historystore"
@@ -29,7 +30,8 @@ const (
 // means its default.
 type Options struct {
 	Version string
-	Listen  string // default: 127.0.0.1:7717; port 0 selects a free port
+	Listen  string       // default: 127.0.0.1:7717; port 0 selects a free port
+	Socket  net.Listener // of a service manager, at Listen; default: the server opens one
 	TLS     *tls.Config
 	Proxy   bool // a reverse proxy terminates TLS
 

@@ -18,6 +18,7 @@ import (
 	"strata/cmd/strata/internal/mcp"
 	"strata/cmd/strata/internal/replay"
 	"strata/cmd/strata/internal/serve"
+	"strata/cmd/strata/internal/service"
 	"strata/cmd/strata/internal/sessions"
 	"strata/cmd/strata/internal/settings"
 	"strata/cmd/strata/internal/token"
@@ -60,7 +61,7 @@ func newRoot(p *cli.Process) *cobra.Command {
 	root.PersistentFlags().StringVar(&p.ConfigFile, "config", "", "configuration `FILE` (default: strata.yaml in the configuration folder)")
 	cli.CompleteFlag(root, "config", cli.AnyFile)
 	root.CompletionOptions.SetDefaultShellCompDirective(cobra.ShellCompDirectiveNoFileComp)
-	root.AddCommand(serve.Command(p), serve.StopCommand(p), bridge.Command(p), ask.Command(p), sessions.Command(p), hud.Command(p), settings.Command(p),
+	root.AddCommand(serve.Command(p), serve.StopCommand(p), service.Command(p), bridge.Command(p), ask.Command(p), sessions.Command(p), hud.Command(p), settings.Command(p),
 		token.Command(p), mcp.Command(p), login.Command(p), login.LogoutCommand(p), replay.Command(p), doctor.Command(p),
 		backup.Command(p), backup.RestoreCommand(p), upgrade.Command(p), newVersion(p), cli.ExitCodesTopic())
 	return root

@@ -20,7 +20,7 @@ import (
 var update = flag.Bool("update", false, "write what the commands print into the scripts")
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"strata": main, "mcpserver": mcpServer})
+	testscript.Main(m, map[string]func(){"strata": main, "mcpserver": mcpServer, "activator": activator})
 }
 
 // TestScripts runs the command line as a user does: real processes in a home folder per script.

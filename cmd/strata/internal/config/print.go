@@ -8,16 +8,48 @@ import (
 	"text/tabwriter"
 )
 
-// Print lists every value with its origin, one per line. Secrets are masked.
-func (c *Config) Print(w io.Writer) error {
+// Print lists the values of some keys with their origins, one per line, without keys all values. A key stands for all keys
+// below it, too. Secrets are masked. The error names a key that does not exist.
+func (c *Config) Print(w io.Writer, keys ...string) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	found := make(map[string]bool)
+	row := func(dotted, value string, origin Origin) {
+		if selected(dotted, keys, found) {
+			fmt.Fprintf(table, "%s:\t%s\t# %v\n", dotted, value, origin)
+		}
+	}
 	for _, s := range c.all().values() {
-		fmt.Fprintf(table, "%s:\t%s\t# %v\n", s.dotted, s.listed(), c.Origin(s.dotted))
+		row(s.dotted, s.listed(), c.Origin(s.dotted))
 	}
 	for _, o := range c.Profiles {
-		fmt.Fprintf(table, "%s:\t%s\t# %v\n", o.dotted(), printable(fmt.Sprint(o.Value)), o.Origin)
+		row(o.dotted(), printable(fmt.Sprint(o.Value)), o.Origin)
+	}
+	for _, key := range keys {
+		if !found[key] {
+			return fmt.Errorf("no setting %s: strata config show lists all", printable(key))
+		}
 	}
 	return table.Flush()
+}
+
+// selected reports whether one of the keys stands for a setting, and notes that key. Without keys all settings are selected.
+func selected(dotted string, keys []string, found map[string]bool) bool {
+	for _, key := range keys {
+		if dotted == key || strings.HasPrefix(dotted, key+".") {
+			found[key] = true
+			return true
+		}
+	}
+	return len(keys) == 0
+}
+
+// Keys returns the keys of all settings, with dots.
+func (c *Config) Keys() []string {
+	var keys []string
+	for _, s := range c.all().values() {
+		keys = append(keys, s.dotted)
+	}
+	return keys
 }
 
 // mask stands for a secret, whatever its length.

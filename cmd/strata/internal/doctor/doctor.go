@@ -296,9 +296,16 @@ func (d *doctor) checkAddress() {
 		d.ok("address", "%s is free", address)
 	case d.running.PID != 0 && samePort(d.running.URL, address):
 		d.ok("address", "%s is in use by the running server", address)
+	case d.ofService(address):
+		d.ok("address", "%s is in use by the socket of the service", address)
 	default:
 		d.fail("address", "%v: end the program that listens there, or set another address with --listen or the key listen", err)
 	}
+}
+
+func (d *doctor) ofService(address string) bool {
+	s, err := connect.Service(d.Process, d.config)
+	return err == nil && s.Listen == address
 }
 
 func (d *doctor) checkTLS() {

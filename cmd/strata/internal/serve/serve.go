@@ -35,6 +35,7 @@ type options struct {
 	print    bool
 	debug    bool
 	exitIdle time.Duration
+	socket   net.Listener // of a service manager; nil: none
 }
 
 // Command returns `strata serve`.
@@ -64,6 +65,12 @@ func Command(p *cli.Process) *cobra.Command {
 		case opt.print:
 			return c.Print(p.Stdout)
 		}
+		if opt.socket, err = activate(c); err != nil {
+			return err
+		}
+		if opt.exitIdle > 0 && opt.socket == nil && wake(cmd.Context(), p, c) {
+			return cli.Locked
+		}
 		return serve(cmd.Context(), p, c, opt)
 	}
 	return cmd
@@ -74,7 +81,7 @@ func serve(ctx context.Context, p *cli.Process, c *config.Config, opt options) e
 	if err := failpoint.Arm(p.Getenv(failpoint.Env)); err != nil {
 		return err
 	}
-	if opt.exitIdle > 0 {
+	if opt.exitIdle > 0 && opt.socket == nil {
 		adjustForClients(c)
 	}
 	log, closeLog, err := newLog(c, p.Stderr, opt.debug)
@@ -144,7 +151,11 @@ func serveStore(ctx context.Context, p *cli.Process, c *config.Config, opt optio
 	if first.PID != 0 {
 		options.ServerFile = ""
 	}
-	options.Host = host{func(r server.Ready) { welcome(p, c, r, first) }}
+	options.Socket = opt.socket
+	options.Host = host{func(r server.Ready) {
+		welcome(p, c, r, first)
+		notifyReady(log)
+	}}
 	s, err := server.New(store, options)
 	if err != nil {
 		return err

@@ -19,6 +19,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"strata/cmd/strata/internal/cli"
+	"strata/cmd/strata/internal/config"
 	"strata/cmd/strata/internal/connect"
 )
 
@@ -29,16 +30,29 @@ func Command(p *cli.Process) *cobra.Command {
 
 func newShow(p *cli.Process) *cobra.Command {
 	return &cobra.Command{
-		Use:   "show",
-		Short: "Print every setting with its origin; secrets are masked",
-		Args:  cli.UsageArgs(cobra.NoArgs),
-		RunE: func(*cobra.Command, []string) error {
+		Use:   "show [KEY...]",
+		Short: "Print settings with their origins, by default all; secrets are masked",
+		Long: "Print settings with their origins, by default all; secrets are masked.\n" +
+			"A key is written with dots, such as tools.max_steps. The key of a group, such as tools, prints all of its settings.",
+		ValidArgsFunction: completeKeys(p),
+		RunE: func(_ *cobra.Command, keys []string) error {
 			c, err := p.Load(nil)
 			if err != nil {
 				return err
 			}
-			return c.Print(p.Stdout)
+			return c.Print(p.Stdout, keys...)
 		},
+	}
+}
+
+// completeKeys completes the keys of settings.
+func completeKeys(p *cli.Process) cobra.CompletionFunc {
+	return func(_ *cobra.Command, _ []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		c, err := p.Load(nil)
+		if err != nil {
+			c = config.Default()
+		}
+		return cli.Beginning(typed, c.Keys()), cobra.ShellCompDirectiveNoFileComp
 	}
 }
 

@@ -1,0 +1,142 @@
+package connect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	"strata/cmd/strata/internal/cli"
+	"strata/cmd/strata/internal/config"
+	"strata/cmd/strata/internal/unit"
+	"strata/server/access"
+)
+
+const (
+	wakeTimeout  = 30 * time.Second // a start recovers and migrates the database
+	knockTimeout = 2 * time.Second  // for the connection
+	maxKnocks    = 3                // the server may exit because it is idle while a client connects
+)
+
+// ErrNoService means that no service manager starts the server that this process would start.
+var ErrNoService = errors.New("no service for this database and configuration")
+
+// Service returns the installed service, for the configured database and configuration file only. Its program is unknown.
+// The error wraps ErrNoService.
+func Service(p *cli.Process, c *config.Config) (unit.Service, error) {
+	if runtime.GOOS == "darwin" {
+		return launchdService(p, c)
+	}
+	text, err := os.ReadFile(filepath.Join(unit.SystemdFolder(p.Getenv), unit.SocketName))
+	if err != nil {
+		return unit.Service{}, fmt.Errorf("%w: %w", ErrNoService, err)
+	}
+	s, err := unit.ReadSocket(string(text))
+	switch {
+	case err != nil:
+		return s, fmt.Errorf("%w: %s: %w", ErrNoService, unit.SocketName, err)
+	case !servesThis(p, c, s):
+		return s, fmt.Errorf("%w: %s is for %s", ErrNoService, unit.SocketName, s.Database)
+	}
+	return s, nil
+}
+
+func servesThis(p *cli.Process, c *config.Config, s unit.Service) bool {
+	file := p.ConfigFile
+	if file != "" {
+		file, _ = filepath.Abs(file)
+	}
+	return file == s.ConfigFile && (filepath.Clean(c.DB) == filepath.Clean(s.Database) || sameFile(c.DB, s.Database))
+}
+
+// launchdService compares the property list with that of this configuration, since it contains neither the database nor
+// the address.
+func launchdService(p *cli.Process, c *config.Config) (unit.Service, error) {
+	if _, err := os.Stat(unit.PlistPath(p.Getenv)); err != nil || p.ConfigFile != "" || !c.IsDefault("db") {
+		return unit.Service{}, ErrNoService
+	}
+	return unit.Service{Listen: c.Listen, Database: c.DB}, nil
+}
+
+// Wake makes the service manager start the server, and waits until clients can find it. It sends nothing to the address of
+// the service: the token goes only to the process that has the database. The error wraps ErrNoService if there is no
+// service, or says why it does not start the server.
+func Wake(ctx context.Context, p *cli.Process, c *config.Config) (access.ServerFile, error) {
+	s, err := Service(p, c)
+	if err != nil {
+		return access.ServerFile{}, err
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, wakeTimeout, fmt.Errorf("the service did not start the server within %v", wakeTimeout))
+	defer cancel()
+	if runtime.GOOS == "darwin" {
+		if err := kickstart(ctx); err != nil {
+			return access.ServerFile{}, err
+		}
+		return awaitServer(ctx, p, nil)
+	}
+	for range maxKnocks {
+		var running access.ServerFile
+		if running, err = knock(ctx, p, s.Listen); err == nil || ctx.Err() != nil {
+			return running, err
+		}
+	}
+	return access.ServerFile{}, err
+}
+
+// kickstart starts launchd's job, which was stopped.
+func kickstart(ctx context.Context) error {
+	target := fmt.Sprintf("gui/%d/%s", os.Getuid(), unit.Label)
+	if out, err := exec.CommandContext(ctx, "launchctl", "kickstart", target).CombinedOutput(); err != nil {
+		return fmt.Errorf("launchctl kickstart %s: %w: %s", target, err, cli.OneLine(string(out)))
+	}
+	return nil
+}
+
+// knock connects to the socket of the service until the server can be found. The service manager closes the connection if
+// it gives up to start the server.
+func knock(ctx context.Context, p *cli.Process, address string) (access.ServerFile, error) {
+	dialer := net.Dialer{Timeout: knockTimeout}
+	conn, err := dialer.DialContext(ctx, "tcp", address)
+	if err != nil {
+		return access.ServerFile{}, fmt.Errorf("socket of the service: %w", err)
+	}
+	dropped := make(chan struct{})
+	go func() {
+		defer close(dropped)
+		conn.Read(make([]byte, 1)) // a server says nothing first
+	}()
+	defer func() {
+		conn.Close()
+		<-dropped
+	}()
+	return awaitServer(ctx, p, dropped)
+}
+
+// errDropped is the end of a connection before the server could be found.
+var errDropped = errors.New("the service ended before the server could be found")
+
+// awaitServer waits until the server can be found; dropped may be nil.
+func awaitServer(ctx context.Context, p *cli.Process, dropped <-chan struct{}) (access.ServerFile, error) {
+	tick := time.NewTicker(startPoll)
+	defer tick.Stop()
+	for {
+		if running, err := FindServer(p); err == nil {
+			return running, nil
+		}
+		select {
+		case <-tick.C:
+		case <-dropped:
+			if running, err := FindServer(p); err == nil {
+				return running, nil
+			}
+			return access.ServerFile{}, errDropped
+		case <-ctx.Done():
+			return access.ServerFile{}, context.Cause(ctx)
+		}
+	}
+}

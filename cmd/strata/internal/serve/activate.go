@@ -1,0 +1,62 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+
+	"github.com/coreos/go-systemd/v22/activation"
+	"github.com/coreos/go-systemd/v22/daemon"
+
+	"strata/cmd/strata/internal/cli"
+	"strata/cmd/strata/internal/config"
+	"strata/cmd/strata/internal/connect"
+	"strata/historystore"
+)
+
+// activate returns the socket with which systemd started this process, and sets the address in the configuration; nil
+// without such a socket. Programs that this process starts inherit neither the socket nor the variables.
+func activate(c *config.Config) (net.Listener, error) {
+	sockets, err := activation.Listeners()
+	if err != nil {
+		return nil, fmt.Errorf("socket of systemd: %w", err)
+	}
+	switch {
+	case len(sockets) == 0:
+		return nil, nil
+	case len(sockets) > 1 || sockets[0] == nil:
+		return nil, fmt.Errorf("systemd passed %d sockets: expected one ListenStream in strata.socket", len(sockets))
+	}
+	address, ok := sockets[0].Addr().(*net.TCPAddr)
+	if !ok {
+		return nil, fmt.Errorf("systemd passed the socket %s: expected a TCP address", sockets[0].Addr())
+	}
+	c.Listen = address.String() // the rules for addresses beyond loopback apply to it
+	return sockets[0], nil
+}
+
+// notifyReady tells systemd that clients can find the server.
+func notifyReady(log *slog.Logger) {
+	if _, err := daemon.SdNotify(true, daemon.SdNotifyReady); err != nil {
+		log.Warn("systemd was not notified", slog.Any("error", err))
+	}
+}
+
+// wake reports whether the installed service has the database, after it made the service start the server. Clients start
+// this process if they find no server, so all of them use the service.
+func wake(ctx context.Context, p *cli.Process, c *config.Config) bool {
+	if _, held := historystore.Holder(c.DB); held {
+		return false
+	}
+	running, err := connect.Wake(ctx, p, c)
+	switch {
+	case err == nil:
+		fmt.Fprintf(p.Stderr, "strata: the service started the server, process %d\n", running.PID)
+		return true
+	case !errors.Is(err, connect.ErrNoService):
+		fmt.Fprintf(p.Stderr, "strata: %v; see strata service status\n", err)
+	}
+	return false
+}

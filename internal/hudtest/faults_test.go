@@ -15,12 +15,12 @@ import (
 
 // afterCrash kills and restarts the server, and waits until the page is up to date again.
 func afterCrash(p *Page, w *World) {
-	p.Allow("ERR_CONNECTION")
-	p.Allow("WebSocket connection to")
 	w.Kill()
 	p.WaitText(".banner", "Not connected")
 	w.Restart(binary.Options{})
 	p.Wait(`!document.querySelector(".banner") && !document.querySelector(".meter.stale")`)
+	p.Allow("ERR_CONNECTION")
+	p.Allow("WebSocket connection to")
 }
 
 // liveSummaries makes the model write the summaries.

@@ -18,6 +18,8 @@ export class Hud implements vscode.WebviewPanelSerializer, vscode.Disposable {
   readonly #parts: PageParts;
   #panel: vscode.WebviewPanel | undefined;
   #page: Page | undefined;
+  /** The address to which the document of the panel goes when it has loaded. */
+  #waiting: string | undefined;
 
   constructor(parts: PageParts, current: CurrentSession) {
     this.#parts = parts;
@@ -35,8 +37,9 @@ export class Hud implements vscode.WebviewPanelSerializer, vscode.Disposable {
   open(address: string): void {
     const to = checked(address);
     if (!this.#panel) return this.#show(vscode.window.createWebviewPanel(HUD, 'Strata', vscode.ViewColumn.Active), to);
+    const isThere = this.#panel.visible; // a hidden panel loads its document again
     this.#panel.reveal();
-    this.#page?.post({ type: 'go', address: to });
+    if (!isThere || !this.#page?.post({ type: 'go', address: to })) this.#waiting = to;
   }
 
   /** Opens the HUD in a browser at an address. */
@@ -68,13 +71,16 @@ export class Hud implements vscode.WebviewPanelSerializer, vscode.Disposable {
     const page = new Page(panel.webview, this.#parts, {
       name: 'hud',
       address: () => address,
-      ready: () => {},
+      ready: () => {
+        if (this.#waiting !== undefined) page.post({ type: 'go', address: this.#waiting });
+        this.#waiting = undefined;
+      },
       titled: (title) => (panel.title = title.slice(0, MAX_TITLE) || 'Strata'),
     });
     this.#page = page;
     panel.onDidDispose(() => {
       page.dispose();
-      this.#panel = this.#page = undefined;
+      this.#panel = this.#page = this.#waiting = undefined;
     });
   }
 }

@@ -31,7 +31,7 @@ type GuardOptions struct {
 	Secrets []string // patterns of secret-looking files; see secrets.Parse
 }
 
-// BuiltinSecrets is the pattern that stands for the built-in ones.
+// BuiltinSecrets is the pattern that includes all built-in patterns of secret-looking files.
 const BuiltinSecrets = secrets.Builtin
 
 // NewGuard returns a Guard. The error names the folder or the pattern that cannot be used.

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Builtin is the pattern that stands for the built-in ones.
+// Builtin is the pattern that includes all built-in patterns.
 const Builtin = "default"
 
 // builtin are the files in which keys, tokens and passwords usually are.
@@ -37,7 +37,7 @@ type pattern struct {
 
 // Parse returns the patterns of texts. A text is a name such as "*.pem", a folder with everything in it such as ".ssh/", or
 // the end of a path such as ".docker/config.json". "!" before it makes an exception from the patterns before, and Builtin
-// stands for the built-in ones. Case is ignored; each part between slashes has the syntax of path.Match.
+// includes all built-in patterns. Case is ignored; each part between slashes has the syntax of path.Match.
 func Parse(patterns []string) (Patterns, error) {
 	var all Patterns
 	for _, text := range patterns {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"strings"
 )
 
 // Initialize initializes the protocol with all optional updates. It returns the agent's capabilities.
@@ -127,4 +128,35 @@ func (e *Editor) Attach(session string, seen Place) (Attached, error) {
 	var result Attached
 	err := e.Call("_strata/session/attach", params, &result)
 	return result, err
+}
+
+// Results returns the texts of the results of all calls in the newest turn of a session, each with a line break.
+func (e *Editor) Results(session string) (string, error) {
+	var list struct {
+		Messages []struct {
+			TurnID string `json:"turnId"`
+			Blocks []struct {
+				Type    string `json:"type"`
+				Content []struct{ Text string }
+			}
+		}
+	}
+	if err := e.Call("_strata/history/list", map[string]any{"sessionId": session}, &list); err != nil {
+		return "", err
+	}
+	var results strings.Builder
+	for _, message := range list.Messages {
+		if message.TurnID != list.Messages[len(list.Messages)-1].TurnID {
+			continue
+		}
+		for _, block := range message.Blocks {
+			if block.Type != "tool_result" {
+				continue
+			}
+			for _, part := range block.Content {
+				results.WriteString(part.Text + "\n")
+			}
+		}
+	}
+	return results.String(), nil
 }

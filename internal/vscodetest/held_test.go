@@ -73,29 +73,11 @@ func (e *editor) results(t *testing.T, sid string) string {
 	client := testclient.Connect(t, e.server.WebSocket(), e.server.Token)
 	defer client.Close()
 	client.Initialize()
-	var list struct {
-		Messages []struct {
-			TurnID string `json:"turnId"`
-			Blocks []struct {
-				Type    string `json:"type"`
-				Content []struct{ Text string }
-			}
-		}
-	}
-	if err := client.Call("_strata/history/list", map[string]any{"sessionId": sid}, &list); err != nil {
+	results, err := client.Results(sid)
+	if err != nil {
 		t.Fatal(err)
 	}
-	var results strings.Builder
-	for _, message := range list.Messages {
-		for _, block := range message.Blocks {
-			if block.Type == "tool_result" && message.TurnID == list.Messages[len(list.Messages)-1].TurnID {
-				for _, part := range block.Content {
-					results.WriteString(part.Text + "\n")
-				}
-			}
-		}
-	}
-	return results.String()
+	return results
 }
 
 func TestFolderThatOnlyTheEditorHas(t *testing.T) {

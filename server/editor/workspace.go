@@ -119,7 +119,7 @@ func FilesRead(binary bool) func(json.RawMessage) ([]clients.ReadResult, error) 
 			case f.Error != nil:
 				out[i].Err = &clients.Refused{Code: f.Error.Code, Message: f.Error.Message}
 			case binary && f.Data == nil, !binary && f.Content == nil:
-				return nil, errors.New("each file must have an error, or what was requested: content or data")
+				return nil, errors.New("each file needs an error, or the requested content or data")
 			case !binary:
 				out[i].Data = []byte(*f.Content)
 			}

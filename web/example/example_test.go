@@ -91,30 +91,11 @@ func (e *example) results() string {
 	e.t.Helper()
 	editor := testclient.Connect(e.t, e.server.WebSocket(), e.server.Token)
 	editor.Initialize()
-	var list struct {
-		Messages []struct {
-			TurnID string `json:"turnId"`
-			Blocks []struct {
-				Type    string `json:"type"`
-				Content []struct{ Text string }
-			}
-		}
-	}
-	session := hudtest.Eval[string](e.Page, "sessionStorage.session")
-	if err := editor.Call("_strata/history/list", map[string]any{"sessionId": session}, &list); err != nil {
+	results, err := editor.Results(hudtest.Eval[string](e.Page, "sessionStorage.session"))
+	if err != nil {
 		e.t.Fatal(err)
 	}
-	var results strings.Builder
-	for _, message := range list.Messages {
-		for _, block := range message.Blocks {
-			if block.Type == "tool_result" && message.TurnID == list.Messages[len(list.Messages)-1].TurnID {
-				for _, part := range block.Content {
-					results.WriteString(part.Text + "\n")
-				}
-			}
-		}
-	}
-	return results.String()
+	return results
 }
 
 func (e *example) waitIdle() { e.Wait(`document.querySelector("#stop").hidden`) }

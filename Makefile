@@ -2,9 +2,10 @@
 
 GO       ?= go
 FUZZTIME ?= 5s
-VERSION  := $(shell git describe --tags --match 'v*' --dirty 2>/dev/null)
+VERSION  := $(shell git describe --tags --exact-match --match 'v*' --dirty 2>/dev/null)
 COMMIT   := $(shell git rev-parse HEAD 2>/dev/null)
-BUILD    := $(GO) build -trimpath -buildvcs=false -ldflags "-s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT)"
+DATE     := $(shell TZ=UTC git log -1 --date=format-local:%Y-%m-%d --format=%cd 2>/dev/null)
+BUILD    := $(GO) build -trimpath -buildvcs=false -ldflags "-s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT) -X main.date=$(DATE)"
 
 # Packages whose tests start the real binary. Races there occur in the other process, which has the race detector if the
 # test has it: `make check` runs only the tests of internal/binary this way, `make race` all tests.
@@ -13,7 +14,7 @@ STARTS_BINARY = $(shell $(GO) list -f '{{with .TestImports}}$(BINARY_USERS){{end
 RACE_PACKAGES = $(filter-out $(STARTS_BINARY),$(shell $(GO) list ./...))
 
 .DEFAULT_GOAL := help
-.PHONY: help run build client hud vsix dist dist-test example screenshots test test-binary soak check format vet lint race-check race bench bench-packages bench-cache bench-fidelity kept models outlines fuzz clean
+.PHONY: help run build client hud vsix dist dist-sizes dist-test example screenshots test test-binary soak check format vet lint race-check race bench bench-packages bench-cache bench-fidelity kept models outlines fuzz clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -46,17 +47,21 @@ vsix: ## build bin/strata.vsix, the extension for VS Code, from web/vscode, web/
 	mkdir -p bin
 	web/vscode/pack $(CURDIR)/bin/strata.vsix
 
-dist: vsix client ## build bin/dist: archives, packages, the extension and the client library, with checksums and SBOM
+# TARGETS limits the systems: make dist TARGETS='linux/amd64 windows/arm64'
+dist: vsix client ## build bin/dist: archives, packages, the extension and the client library, with checksums and SBOM, and check them
 	.ci/install-tools zip
 	rm -rf bin/dist
 	mkdir -p bin/dist
 	cp bin/strata.vsix bin/dist/
 	cd web/client && npm pack --silent --pack-destination $(CURDIR)/bin/dist
 	GO=$(GO) internal/dist/build bin/dist $(TARGETS)
+	$(GO) test ./internal/dist -run TestRelease -count=1 -args -release $(CURDIR)/bin/dist -targets '$(TARGETS)'
 
-# Two builds of linux/amd64 in different folders.
-dist-test: ## check that two builds of the packages are equal, byte for byte
-	.ci/install-tools zip
+dist-sizes: ## write the sizes of the files in bin/dist to docs/benchmarks.md
+	$(GO) test ./internal/dist -run TestTableOfSizes -count=1 -args -release $(CURDIR)/bin/dist -update
+
+dist-test: ## check that two builds of a release, with different folders, caches and settings, are equal byte for byte
+	.ci/install-tools git zip
 	internal/dist/compare $(TARGETS)
 
 EXAMPLE_PORT ?= 7720

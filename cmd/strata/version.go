@@ -1,10 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -13,8 +15,9 @@ import (
 	release "strata/internal/version"
 )
 
-// version and commit are set by the linker: -ldflags "-X main.version=v1.2.3".
-var version, commit string
+// version, commit and date are set by the linker: -ldflags "-X main.version=v1.2.3 -X main.date=2026-01-05". The date is
+// that of the commit.
+var version, commit, date string
 
 func newVersion(p *cli.Process) *cobra.Command {
 	return &cobra.Command{
@@ -31,7 +34,22 @@ func writeVersion(p *cli.Process) error {
 }
 
 func versionLine() string {
-	return fmt.Sprintf("strata %s (%s, %s/%s)\n", currentVersion(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	build := []string{runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH}
+	if source := sourceOf(currentCommit(), currentDate()); source != "" {
+		build = slices.Insert(build, 0, source)
+	}
+	return fmt.Sprintf("strata %s (%s)\n", currentVersion(), strings.Join(build, ", "))
+}
+
+// sourceOf describes the commit of a build; empty if it is unknown.
+func sourceOf(revision, day string) string {
+	switch {
+	case len(revision) < commitDigits:
+		return ""
+	case day == "":
+		return "commit " + revision[:commitDigits]
+	}
+	return "commit " + revision[:commitDigits] + " of " + day
 }
 
 // currentVersion returns the linker's version, else the module's, else that of the next release with the commit.
@@ -44,16 +62,21 @@ func currentVersion() string {
 }
 
 // currentCommit returns the linker's commit, else that of the build; empty if both are unknown.
-func currentCommit() string {
-	if commit != "" {
-		return commit
-	}
+func currentCommit() string { return cmp.Or(commit, buildSetting("vcs.revision")) }
+
+// currentDate returns the day of the commit as 2026-01-05; empty if it is unknown.
+func currentDate() string {
+	day, _, _ := strings.Cut(buildSetting("vcs.time"), "T")
+	return cmp.Or(date, day)
+}
+
+func buildSetting(key string) string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return ""
 	}
 	for _, s := range info.Settings {
-		if s.Key == "vcs.revision" {
+		if s.Key == key {
 			return s.Value
 		}
 	}
@@ -63,13 +86,14 @@ func currentCommit() string {
 // commitDigits is the length of a commit in a version.
 const commitDigits = 12
 
-// chooseVersion returns the version of a build. A module version that Go generated names no release.
+// chooseVersion returns the version of a build, without the "v" of its tag. A module version that Go generated names no
+// release.
 func chooseVersion(linked, module, revision string) string {
 	switch {
 	case linked != "":
-		return linked
+		return strings.TrimPrefix(linked, "v")
 	case module != "" && module != "(devel)" && !strings.HasPrefix(module, "v0.0.0-"):
-		return module
+		return strings.TrimPrefix(module, "v")
 	case len(revision) >= commitDigits:
 		return release.Release + "-dev+" + revision[:commitDigits]
 	}

@@ -9,8 +9,8 @@ import (
 func TestChooseVersion(t *testing.T) {
 	const revision = "0123456789abcdef0123456789abcdef01234567"
 	tests := []struct{ name, linked, module, revision, want string }{
-		{"by the linker", "v1.2.3", "v1.0.0", revision, "v1.2.3"},
-		{"of the module", "", "v1.0.0", revision, "v1.0.0"},
+		{"by the linker", "v1.2.3", "v1.0.0", revision, "1.2.3"},
+		{"of the module", "", "v1.0.0", revision, "1.0.0"},
 		{"made up for a commit", "", "v0.0.0-20260105093000-0123456789ab+dirty", revision, release.Release + "-dev+0123456789ab"},
 		{"of a working tree", "", "(devel)", revision, release.Release + "-dev+0123456789ab"},
 		{"without a commit", "", "(devel)", "", release.Release + "-dev"},
@@ -22,5 +22,20 @@ func TestChooseVersion(t *testing.T) {
 				t.Errorf("got %q, want %q", got, tt.want)
 			}
 		})
+	}
+}
+
+func TestSourceOfABuild(t *testing.T) {
+	const revision = "0123456789abcdef0123456789abcdef01234567"
+	tests := []struct{ revision, day, want string }{
+		{revision, "2026-01-05", "commit 0123456789ab of 2026-01-05"},
+		{revision, "", "commit 0123456789ab"},
+		{"", "2026-01-05", ""},
+		{"short", "", ""},
+	}
+	for _, tt := range tests {
+		if got := sourceOf(tt.revision, tt.day); got != tt.want {
+			t.Errorf("of %q and %q: got %q, want %q", tt.revision, tt.day, got, tt.want)
+		}
 	}
 }

@@ -21,7 +21,7 @@ func (r *release) bill() *cyclonedx.BOM {
 	var products []string
 	for _, p := range r.products {
 		c := cyclonedx.Component{
-			BOMRef: p.ref, Type: p.kind, Name: p.name, Version: r.version, Licenses: mit,
+			BOMRef: p.ref, Type: p.kind, Name: p.name, Version: p.version, Licenses: mit,
 			Hashes: &[]cyclonedx.Hash{{Algorithm: cyclonedx.HashAlgoSHA256, Value: p.checksum}},
 		}
 		if p.platform != "" {
@@ -49,21 +49,30 @@ func (p part) component() cyclonedx.Component {
 	return c
 }
 
-// licenseID is an identifier of SPDX in a text of NOTICE or of a package. "X with Y" is one license.
-var licenseID = regexp.MustCompile(`\b(?:Apache-2\.0 WITH LLVM-exception|Apache-2\.0|BSD-[23]-Clause|CC0-1\.0|ICU|ISC|MIT|MPL-2\.0|blessing)\b`)
+var (
+	// licenseID is an identifier of SPDX in a text of NOTICE.
+	licenseID = regexp.MustCompile(`\b(?:Apache-2\.0|BSD-[23]-Clause|CC0-1\.0|ICU|ISC|MIT|blessing)\b`)
 
-// licenses returns the licenses that a text names, all of which apply, and the text itself if it names none.
+	// licenseExpression is an expression of SPDX.
+	licenseExpression = regexp.MustCompile(`^[\w.-]+(?: (?:OR|AND|WITH) [\w.-]+)+$`)
+)
+
+// licenses returns the licenses of a text of NOTICE, which all apply, those of an expression, or else the text itself as
+// the name of one.
 func licenses(text string) *cyclonedx.Licenses {
+	if expression := strings.Trim(text, "()"); licenseExpression.MatchString(expression) {
+		return &cyclonedx.Licenses{{Expression: expression}}
+	}
 	var ids []string
 	for _, id := range licenseID.FindAllString(text, -1) {
 		if !slices.Contains(ids, id) {
 			ids = append(ids, id)
 		}
 	}
-	switch {
-	case len(ids) == 0:
+	switch len(ids) {
+	case 0:
 		return &cyclonedx.Licenses{{License: &cyclonedx.License{Name: text}}}
-	case len(ids) == 1 && !strings.Contains(ids[0], " "):
+	case 1:
 		return &cyclonedx.Licenses{{License: &cyclonedx.License{ID: ids[0]}}}
 	}
 	return &cyclonedx.Licenses{{Expression: strings.Join(ids, " AND ")}}

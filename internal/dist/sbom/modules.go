@@ -24,10 +24,6 @@ func readProgram(file string, notice map[string]string) (product, []part, error)
 		settings[s.Key] = s.Value
 	}
 	platform := settings["GOOS"] + "/" + settings["GOARCH"]
-	sum, err := checksum(file)
-	if err != nil {
-		return product{}, nil, err
-	}
 	goVersion, _, _ := strings.Cut(strings.TrimPrefix(info.GoVersion, "go"), " ")
 	modules := []part{{purl: "pkg:golang/" + standard + "@" + goVersion, name: standard, version: goVersion, license: "BSD-3-Clause", kind: cyclonedx.ComponentTypeLibrary, module: true}}
 	for _, dep := range info.Deps {
@@ -44,7 +40,7 @@ func readProgram(file string, notice map[string]string) (product, []part, error)
 			return product{}, nil, fmt.Errorf("%s: %w", platform, err)
 		}
 	}
-	return product{ref: "strata-" + strings.ReplaceAll(platform, "/", "-"), name: "strata", checksum: sum, kind: cyclonedx.ComponentTypeApplication, platform: platform}, modules, nil
+	return product{ref: "strata-" + strings.ReplaceAll(platform, "/", "-"), name: "strata", kind: cyclonedx.ComponentTypeApplication, platform: platform}, modules, nil
 }
 
 // moduleRow is a row of NOTICE: the path of a module and its license.

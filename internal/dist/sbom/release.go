@@ -3,11 +3,11 @@ package main
 import (
 	"cmp"
 	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/CycloneDX/cyclonedx-go"
@@ -27,10 +27,11 @@ type part struct {
 
 // A product is a file of the release that others run: a program for one platform, the extension or the client library.
 type product struct {
-	ref, name, checksum string
-	kind                cyclonedx.ComponentType
-	platform            string // system and processor of a program
-	parts               []string
+	ref, name, version string
+	checksum           string // SHA-256
+	kind               cyclonedx.ComponentType
+	platform           string   // system and processor of a program
+	parts              []string // by purl
 }
 
 // A release is the products and the parts that they contain.
@@ -61,33 +62,42 @@ func (r *release) read(programs []string, extension, library string) error {
 		if err != nil {
 			return err
 		}
-		r.add(p, slices.Concat(modules, page, embedded))
-	}
-	if extension != "" {
-		p := product{ref: "strata.vsix", name: "strata.vsix", kind: cyclonedx.ComponentTypeApplication}
-		if p.checksum, err = checksum(extension); err != nil {
+		p.version = r.version
+		if err := r.add(p, file, slices.Concat(modules, page, embedded)); err != nil {
 			return err
 		}
-		r.add(p, page)
 	}
-	if library == "" {
-		return nil
+	// A manifest of VS Code or npm has the version without the mark of a development build.
+	published := strings.TrimSuffix(r.version, "-dev")
+	if extension != "" {
+		p := product{ref: "strata.vsix", name: "strata.vsix", version: published, kind: cyclonedx.ComponentTypeApplication}
+		if err := r.add(p, extension, page); err != nil {
+			return err
+		}
 	}
-	p := product{ref: "@strata/client", name: "@strata/client", kind: cyclonedx.ComponentTypeLibrary}
-	if p.checksum, err = checksum(library); err != nil {
-		return err
+	if library != "" {
+		p := product{ref: "@strata/client", name: "@strata/client", version: published, kind: cyclonedx.ComponentTypeLibrary}
+		if err := r.add(p, library, nil); err != nil { // a test finds it without dependencies
+			return err
+		}
 	}
-	r.add(p, nil) // a test finds it without dependencies
 	return nil
 }
 
-func (r *release) add(p product, parts []part) {
+// add adds a product, which is a file, and its parts.
+func (r *release) add(p product, file string, parts []part) error {
+	content, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	p.checksum = fmt.Sprintf("%x", sha256.Sum256(content))
 	for _, part := range parts {
 		r.parts[part.purl] = part
 		p.parts = append(p.parts, part.purl)
 	}
 	slices.Sort(p.parts)
 	r.products = append(r.products, p)
+	return nil
 }
 
 // sorted returns the parts in the order of their names.
@@ -98,16 +108,6 @@ func (r *release) sorted() []part {
 	}
 	slices.SortFunc(all, func(a, b part) int { return cmp.Or(cmp.Compare(a.name, b.name), cmp.Compare(a.purl, b.purl)) })
 	return all
-}
-
-// checksum returns the SHA-256 of a file in hexadecimal digits.
-func checksum(file string) (string, error) {
-	content, err := os.ReadFile(file)
-	if err != nil {
-		return "", err
-	}
-	sum := sha256.Sum256(content)
-	return hex.EncodeToString(sum[:]), nil
 }
 
 var errNoLicense = errors.New("NOTICE has no license of it")

@@ -1,0 +1,83 @@
+package dist
+
+import (
+	"flag"
+	"fmt"
+	"math"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "write the table of sizes to docs/benchmarks.md; `make dist-sizes` gives it")
+
+const sizesFile = "../../docs/benchmarks.md"
+
+var (
+	// sizesTable is the table in docs/benchmarks.md.
+	sizesTable = regexp.MustCompile(`(?s)(\| file of the release \| size \|\n\|---\|--:\|\n)(.*?)\n\n`)
+	sizesRow   = regexp.MustCompile("(?m)^\\| `(.+)` \\| ([0-9.]+) MB \\|$")
+)
+
+// tolerance is the relative difference between a size and the table from which the table is out of date.
+const tolerance = 0.05
+
+// TestTableOfSizes compares the sizes of the release with the table, or writes the table.
+func TestTableOfSizes(t *testing.T) {
+	r := openRelease(t)
+	text, err := os.ReadFile(sizesFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	table := sizesTable.FindSubmatchIndex(text)
+	if table == nil {
+		t.Fatal("docs/benchmarks.md has no table of sizes")
+	}
+	sizes := r.sizes(t)
+	if *update {
+		var rows strings.Builder
+		for _, name := range r.files() {
+			fmt.Fprintf(&rows, "| `%s` | %.2f MB |\n", r.anyVersion(name), sizes[r.anyVersion(name)])
+		}
+		written := string(text[:table[4]]) + strings.TrimSuffix(rows.String(), "\n") + string(text[table[5]:])
+		if err := os.WriteFile(sizesFile, []byte(written), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	listed := map[string]float64{}
+	for _, row := range sizesRow.FindAllStringSubmatch(string(text[table[4]:table[5]]), -1) {
+		listed[row[1]], _ = strconv.ParseFloat(row[2], 64)
+	}
+	for name, size := range sizes {
+		if math.Abs(size-listed[name]) > tolerance*size {
+			t.Errorf("%s has %.2f MB, and %.2f MB in docs/benchmarks.md: run `make dist-sizes`", name, size, listed[name])
+		}
+	}
+}
+
+// sizes returns the sizes of the files in MB.
+func (r release) sizes(t *testing.T) map[string]float64 {
+	t.Helper()
+	sizes := map[string]float64{}
+	for _, name := range r.files() {
+		info, err := os.Stat(r.path(name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		sizes[r.anyVersion(name)] = float64(info.Size()) / 1e6
+	}
+	return sizes
+}
+
+// anyVersion returns the name of a file with the word VERSION in the place of its version.
+func (r release) anyVersion(name string) string {
+	for _, version := range []string{r.version, strings.ReplaceAll(r.version, "-", "~"), strings.TrimSuffix(r.version, "-dev")} {
+		if before, after, ok := strings.Cut(name, version); ok {
+			return before + "VERSION" + after
+		}
+	}
+	return name
+}

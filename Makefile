@@ -84,7 +84,7 @@ screenshots: ## write the screenshots of the HUD to docs/images, of the extensio
 LONG = ./web/client ./internal/hudtest ./internal/vscodetest ./internal/crash ./server
 
 test: test-binary ## run all tests, including those with the real binary and real clients
-	.ci/install-tools git node npm chromium
+	.ci/install-tools git node npm chromium zip
 	$(GIVE_BINARY) $(GO) test -p 4 -vet off -timeout 30m $(LONG) ./...
 
 # The packages that start the binary get one build of it (internal/binary) and run again if it changes.

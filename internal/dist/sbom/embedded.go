@@ -113,6 +113,7 @@ func parsers() ([]part, error) {
 		p := npmPackage(fields[0], fields[1], "MIT")
 		if p.name == "tree-sitter" {
 			p.license = "MIT and ICU"
+			p.text = "filecontext/outline/wasm/LICENSE.icu"
 		}
 		p.checksum = &cyclonedx.Hash{Algorithm: cyclonedx.HashAlgoSHA256, Value: fields[2]}
 		all = append(all, p)

@@ -23,6 +23,7 @@ type part struct {
 	checksum *cyclonedx.Hash // of its package
 	module   bool            // a Go module
 	npm      bool            // installed in web/hud/node_modules
+	text     string          // file with its license, if it is neither
 }
 
 // A product is a file of the release that others run: a program for one platform, the extension or the client library.

@@ -263,7 +263,7 @@ func TestLicenseTexts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"The Go Authors", "\nmodernc.org/sqlite v", "Apache License", "\ngithub.com/coder/websocket v"} {
+	for _, want := range []string{"The Go Authors", "\nmodernc.org/sqlite v", "Apache License", "\ngithub.com/coder/websocket v", "International Business Machines"} {
 		if !strings.Contains(texts, want) {
 			t.Errorf("the licenses do not contain %q", want)
 		}

@@ -16,9 +16,9 @@ import (
 // licenseName matches the files of a module or package that contain its license or notices of its authors.
 var licenseName = regexp.MustCompile(`(?i)^(licen[cs]e|copying|notice|copyright)([.-].*)?$`)
 
-const line = "================================================================================"
+const ruler = "================================================================================"
 
-// licenseTexts returns the texts of all modules and npm packages. NOTICE has those of the other parts.
+// licenseTexts returns the texts of all modules, of the HUD's packages and of ICU. NOTICE has those of the other parts.
 func (r *release) licenseTexts() (string, error) {
 	folders, err := r.moduleFolders()
 	if err != nil {
@@ -27,22 +27,30 @@ func (r *release) licenseTexts() (string, error) {
 	var out strings.Builder
 	out.WriteString("Strata contains these modules and packages, with their licenses. NOTICE has those of the data and of the parsers.\n")
 	for _, p := range r.sorted() {
-		folder := ""
-		switch {
-		case p.module:
-			folder = folders[p.name]
-		case p.npm:
-			folder = filepath.Join("web", "hud", "node_modules", filepath.FromSlash(p.name))
-		default:
-			continue
-		}
-		texts, err := readTexts(folder)
+		text, err := p.licenseText(folders)
 		if err != nil {
 			return "", fmt.Errorf("%s: %w", p.name, err)
 		}
-		fmt.Fprintf(&out, "\n%s\n%s %s (%s)\n\n%s\n", line, p.name, p.version, p.license, texts)
+		if text != "" {
+			fmt.Fprintf(&out, "\n%s\n%s %s (%s)\n\n%s\n", ruler, p.name, p.version, p.license, text)
+		}
 	}
 	return out.String(), nil
+}
+
+// licenseText returns the license of a part from the folders of the modules, from its npm package or from its own file;
+// empty if it has none of them.
+func (p part) licenseText(folders map[string]string) (string, error) {
+	switch {
+	case p.module:
+		return readTexts(folders[p.name])
+	case p.npm:
+		return readTexts(filepath.Join("web", "hud", "node_modules", filepath.FromSlash(p.name)))
+	case p.text != "":
+		text, err := os.ReadFile(p.text)
+		return strings.TrimSpace(string(text)), err
+	}
+	return "", nil
 }
 
 // readTexts returns the license files of a folder.

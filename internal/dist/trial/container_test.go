@@ -114,7 +114,9 @@ func (e *engine) serve(name string, options ...string) {
 func (e *engine) awaitHealth(name string) {
 	e.Helper()
 	deadline := time.Now().Add(hung)
-	for {
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for ; ; <-tick.C {
 		err := e.command("podman", "healthcheck", "run", name).Run()
 		if err == nil {
 			return
@@ -122,7 +124,6 @@ func (e *engine) awaitHealth(name string) {
 		if running := e.podman("inspect", "--format", "{{.State.Running}}", name); time.Now().After(deadline) || !strings.HasPrefix(running, "true") {
 			e.Fatalf("%s does not become healthy: %v\n%s", name, err, e.podman("logs", name))
 		}
-		time.Sleep(100 * time.Millisecond)
 	}
 }
 

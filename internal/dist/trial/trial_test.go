@@ -63,7 +63,10 @@ func has(t *testing.T, text string, parts ...string) {
 	}
 }
 
-// openEditor returns an editor that has started `strata stdio`, which ends with it.
+// killedWithContainer is the exit code of a program in a container that was killed.
+const killedWithContainer = 137
+
+// openEditor returns an editor that has started `strata stdio`, which ends with it, or before with its container.
 func openEditor(t *testing.T, stdio *exec.Cmd) *testclient.Editor {
 	t.Helper()
 	in, err := stdio.StdinPipe()
@@ -82,7 +85,7 @@ func openEditor(t *testing.T, stdio *exec.Cmd) *testclient.Editor {
 	e := testclient.New(t, rpc.NewLineStream(out, in, in, rpc.Limits{FrameBytes: 64 << 20}))
 	t.Cleanup(func() {
 		e.Close()
-		if err := stdio.Wait(); err != nil {
+		if err := stdio.Wait(); err != nil && stdio.ProcessState.ExitCode() != killedWithContainer {
 			t.Errorf("strata stdio: %v", err)
 		}
 		if t.Failed() {

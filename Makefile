@@ -14,7 +14,7 @@ STARTS_BINARY = $(shell $(GO) list -f '{{with .TestImports}}$(BINARY_USERS){{end
 RACE_PACKAGES = $(filter-out $(STARTS_BINARY),$(shell $(GO) list ./...))
 
 .DEFAULT_GOAL := help
-.PHONY: help run build client hud vsix dist dist-sizes dist-test example screenshots test test-binary soak check format vet lint race-check race bench bench-packages bench-cache bench-fidelity kept models outlines fuzz clean
+.PHONY: help run build client hud vsix dist dist-sizes dist-test dist-roots image example screenshots test test-binary soak check format vet lint race-check race bench bench-packages bench-cache bench-fidelity kept models outlines fuzz clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -63,6 +63,21 @@ dist-sizes: ## write the sizes of the files in bin/dist to docs/benchmarks.md
 dist-test: ## check that two builds of a release, with different folders, caches and settings, are equal byte for byte
 	.ci/install-tools git zip
 	internal/dist/compare $(TARGETS)
+
+# DIST is the folder of a release; by default one of this system's architecture is built.
+dist-roots: RELEASE = $(or $(DIST),bin/roots)
+dist-roots: ## install and remove the packages in a clean Debian system, and run the container image (Linux, as root)
+	.ci/install-tools mmdebstrap systemd-nspawn podman crun
+	[ -n '$(DIST)' ] || { rm -rf bin/roots && GO=$(GO) internal/dist/build bin/roots linux/$$($(GO) env GOARCH); }
+	$(GO) test ./internal/dist/trial -v -count=1 -timeout 30m -args -dist $(abspath $(RELEASE)) -root "$$(internal/dist/root)"
+
+IMAGE ?= strata
+
+image: ## build the container image of the server with podman or buildah (IMAGE=name)
+	.ci/install-tools podman
+	rm -rf bin/image
+	GO=$(GO) internal/dist/build bin/image linux/$$($(GO) env GOARCH)
+	internal/dist/image bin/image/*.tar.gz $(IMAGE)
 
 EXAMPLE_PORT ?= 7720
 

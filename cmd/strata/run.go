@@ -13,6 +13,7 @@ import (
 	"strata/cmd/strata/internal/bridge"
 	"strata/cmd/strata/internal/cli"
 	"strata/cmd/strata/internal/doctor"
+	"strata/cmd/strata/internal/health"
 	"strata/cmd/strata/internal/hud"
 	"strata/cmd/strata/internal/login"
 	"strata/cmd/strata/internal/mcp"
@@ -62,7 +63,7 @@ func newRoot(p *cli.Process) *cobra.Command {
 	cli.CompleteFlag(root, "config", cli.AnyFile)
 	root.CompletionOptions.SetDefaultShellCompDirective(cobra.ShellCompDirectiveNoFileComp)
 	root.AddCommand(serve.Command(p), serve.StopCommand(p), service.Command(p), bridge.Command(p), ask.Command(p), sessions.Command(p), hud.Command(p), settings.Command(p),
-		token.Command(p), mcp.Command(p), login.Command(p), login.LogoutCommand(p), replay.Command(p), doctor.Command(p),
+		token.Command(p), mcp.Command(p), login.Command(p), login.LogoutCommand(p), replay.Command(p), doctor.Command(p), health.Command(p),
 		backup.Command(p), backup.RestoreCommand(p), upgrade.Command(p), newVersion(p), cli.ExitCodesTopic())
 	return root
 }

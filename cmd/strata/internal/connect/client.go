@@ -59,7 +59,7 @@ func OpenWith(ctx context.Context, p *cli.Process, on Handlers) (*rpc.Client, er
 
 // OpenServer returns an initialized connection to a server.
 func OpenServer(ctx context.Context, p *cli.Process, running access.ServerFile) (*rpc.Client, error) {
-	stream, err := dialServer(ctx, running)
+	stream, err := dialServer(ctx, p, running)
 	if err != nil {
 		return nil, err
 	}
@@ -151,10 +151,10 @@ func DialRunning(ctx context.Context, p *cli.Process) (*Stream, error) {
 	if err := checkDatabase(p, running); err != nil {
 		return nil, err
 	}
-	return dialServer(ctx, running)
+	return dialServer(ctx, p, running)
 }
 
-func dialServer(ctx context.Context, running access.ServerFile) (*Stream, error) {
+func dialServer(ctx context.Context, p *cli.Process, running access.ServerFile) (*Stream, error) {
 	address, err := webSocketURL(running.URL)
 	if err != nil {
 		return nil, err
@@ -163,6 +163,7 @@ func dialServer(ctx context.Context, running access.ServerFile) (*Stream, error)
 		Limits:       rpc.Limits{FrameBytes: maxFrame},
 		Header:       http.Header{"Authorization": {"Bearer " + running.Token.Reveal()}},
 		Subprotocols: []string{access.Subprotocol},
+		HTTPClient:   &http.Client{Transport: transport(p)},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("connect to the server at %s: %w", running.URL, err)
@@ -171,7 +172,7 @@ func dialServer(ctx context.Context, running access.ServerFile) (*Stream, error)
 }
 
 // Accepts reports whether a running server accepts a token.
-func Accepts(ctx context.Context, running access.ServerFile, token access.Token) (bool, error) {
+func Accepts(ctx context.Context, p *cli.Process, running access.ServerFile, token access.Token) (bool, error) {
 	address, err := httpURL(running.URL, "/metrics")
 	if err != nil {
 		return false, err
@@ -182,7 +183,7 @@ func Accepts(ctx context.Context, running access.ServerFile, token access.Token)
 	}
 	r.Header.Set("Authorization", "Bearer "+token.Reveal())
 	r.Close = true
-	response, err := http.DefaultClient.Do(r)
+	response, err := (&http.Client{Transport: transport(p)}).Do(r)
 	if err != nil {
 		return false, err
 	}

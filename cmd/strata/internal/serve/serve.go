@@ -165,9 +165,10 @@ func serveStore(ctx context.Context, p *cli.Process, c *config.Config, opt optio
 
 // firstServer returns the server, with another database, that clients find already; its PID is 0 if there is none. That
 // server keeps its file: if this server replaced the file and removed it at its end, clients could not find the first.
+// A file with the ID of this process is that of a killed server: in a container, each server is process 1.
 func firstServer(p *cli.Process, log *slog.Logger) access.ServerFile {
 	first, err := connect.FindServer(p)
-	if err != nil {
+	if err != nil || first.PID == os.Getpid() {
 		return access.ServerFile{}
 	}
 	log.Warn("clients find another server, which started first", slog.Int("pid", first.PID), slog.String("database", first.Database))

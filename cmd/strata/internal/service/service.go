@@ -226,11 +226,15 @@ func unseen(p *cli.Process) []string {
 	return names
 }
 
+// remove removes files, and the folders systemd/user of these if they are empty then.
 func remove(files map[string]string) error {
 	var failed []error
 	for path := range files {
 		if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 			failed = append(failed, err)
+		}
+		if folder := filepath.Dir(path); strings.HasSuffix(folder, filepath.Join("systemd", "user")) && os.Remove(folder) == nil {
+			os.Remove(filepath.Dir(folder))
 		}
 	}
 	return errors.Join(failed...)

@@ -81,7 +81,7 @@ func noteServer(ctx context.Context, p *cli.Process, c *config.Config, token acc
 	}
 	ctx, cancel := context.WithTimeout(ctx, tellTimeout)
 	defer cancel()
-	switch accepted, err := connect.Accepts(ctx, running, token); {
+	switch accepted, err := connect.Accepts(ctx, p, running, token); {
 	case err != nil:
 		fmt.Fprintf(p.Stderr, "The running server (process %d) did not respond: %v\n", running.PID, err)
 	case accepted:

@@ -14,6 +14,7 @@ import (
 	"strata/historystore"
 	"strata/historystore/backup"
 	"strata/historystore/mend"
+	"strata/internal/shellword"
 	"strata/server/access"
 )
 
@@ -75,7 +76,7 @@ func (d *doctor) checkPermissions(ctx context.Context) {
 			continue
 		}
 		mode := info.Mode().Perm() &^ 0o077
-		command := fmt.Sprintf("chmod %o %s", mode, path)
+		command := fmt.Sprintf("chmod %o %s", mode, shellword.Quote(path))
 		if d.mend("private", command, func() error { return os.Chmod(path, mode) }) {
 			d.warnOfReaders(path)
 			continue

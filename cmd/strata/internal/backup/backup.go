@@ -167,7 +167,7 @@ func restore(ctx context.Context, p *cli.Process, flags *pflag.FlagSet, file str
 	}
 	fmt.Fprintf(p.Stdout, "restored %s from %s\n", describe(r.Content), file)
 	if r.Schema < schema.Newest() {
-		fmt.Fprintf(p.Stdout, "the next start migrates the database to schema %d\n", schema.Newest())
+		fmt.Fprintf(p.Stdout, "the next start of this program migrates the database to schema %d\n", schema.Newest())
 	}
 	if r.Replaced != "" {
 		fmt.Fprintf(p.Stdout, "the previous database is kept: %s\n", r.Replaced)

@@ -303,18 +303,42 @@ func VersionOf(ctx context.Context, path string) (v Version, err error) {
 	if v.Bytes, err = bytesOf(path); err != nil {
 		return v, err
 	}
+	err = read(ctx, path, func(db *sql.DB) error {
+		number, err := schema.Pragma(ctx, db, "user_version")
+		v.Schema, v.Program = int(number), schema.Maker(ctx, db)
+		return err
+	})
+	return v, err
+}
+
+// RunningTurns returns how many turns the process that has the lock of a database is running. A turn that an earlier
+// process did not end does not count.
+func RunningTurns(ctx context.Context, path string) (count int, err error) {
+	if path, err = disk.Resolve(path); err != nil {
+		return 0, err
+	}
+	since, held, err := lock.Since(path)
+	if err != nil || !held {
+		return 0, err
+	}
+	err = read(ctx, path, func(db *sql.DB) error {
+		return db.QueryRowContext(ctx, "SELECT count(*) FROM turn WHERE status = 'running' AND started_at >= ?", since.UnixMicro()).Scan(&count)
+	})
+	return count, err
+}
+
+// read runs do on a database of any version, which may be in use.
+func read(ctx context.Context, path string, do func(*sql.DB) error) error {
 	if err := database.CheckHeader(path); err != nil {
-		return v, err
+		return err
 	}
 	db, err := database.OpenReaders(path, database.DefaultBusyTimeout, 1)
 	if err != nil {
-		return v, err
+		return err
 	}
 	defer db.Close()
 	if _, err := database.CheckVersion(ctx, db, path); err != nil && !errors.Is(err, database.ErrNewer) {
-		return v, database.Translate(path, err)
+		return database.Translate(path, err)
 	}
-	number, err := schema.Pragma(ctx, db, "user_version")
-	v.Schema, v.Program = int(number), schema.Maker(ctx, db)
-	return v, database.Translate(path, err)
+	return database.Translate(path, do(db))
 }

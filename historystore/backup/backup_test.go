@@ -19,6 +19,7 @@ import (
 	"strata/historystore/lock"
 	"strata/historystore/schema"
 	"strata/internal/leak"
+	"strata/internal/shellword"
 )
 
 func TestMain(m *testing.M) { leak.Main(m) }
@@ -422,4 +423,49 @@ func TestAdviceForANewerDatabase(t *testing.T) {
 	if v, err := VersionOf(t.Context(), path); err != nil || v.Schema != 999 || v.Program != "9.8.7" || v.Bytes == 0 {
 		t.Errorf("version %+v, %v", v, err)
 	}
+}
+
+// The way back can be pasted into a shell, whatever the folder of the database is.
+func TestTheWayBackQuotesItsPath(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "Application Support", "strata.db")
+	if err := os.Mkdir(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path+copyName+"7", nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := WayBack(path), "`strata restore "+shellword.Quote(path+copyName+"7")+"`"; got != want {
+		t.Errorf("the way back is %s, want %s", got, want)
+	}
+}
+
+// Only turns of the process that has the lock are running.
+func TestRunningTurnsAreThoseOfTheOwner(t *testing.T) {
+	path := newDatabase(t, schema.Newest(), 0)
+	turn := func(id, status string, at time.Time) {
+		t.Helper()
+		db := open(t, path)
+		defer db.Close()
+		exec(t, db, fmt.Sprintf(`INSERT INTO turn SELECT id, '%s', NULL, 'msg_1', 'msg_2', '%s', '', NULL, 0, 0, 0, 0, 0, %d, 0 FROM session`, id, status, at.UnixMicro()))
+	}
+	check := func(want int) {
+		t.Helper()
+		if got, err := RunningTurns(t.Context(), path); err != nil || got != want {
+			t.Errorf("%d turns are running, want %d (%v)", got, want, err)
+		}
+	}
+	turn("left by a crash", "running", time.Now().Add(-time.Hour))
+	check(0)
+	l, err := lock.Acquire(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	check(0)
+	turn("running", "running", time.Now().Add(time.Second)) // the times of files are coarse
+	turn("ended", "completed", time.Now().Add(time.Second))
+	check(1)
+	if err := l.Release(); err != nil {
+		t.Fatal(err)
+	}
+	check(0)
 }

@@ -16,6 +16,7 @@ import (
 	"strata/historystore/database"
 	"strata/historystore/disk"
 	"strata/historystore/schema"
+	"strata/internal/shellword"
 )
 
 // The bounds of the copies that are kept before migrations. A copy contains the sessions that were deleted later, so it does
@@ -132,14 +133,39 @@ func Advise(path string, err error) error {
 	if !errors.Is(err, database.ErrNewer) {
 		return err
 	}
-	file := "FILE` with a file of `strata backup"
-	if all, listErr := Copies(path); listErr == nil {
+	return fmt.Errorf("%w; install that version or a newer one, or go back with %s, which keeps this database beside the old one", err, WayBack(path))
+}
+
+// WayBack returns the command that replaces a database, which is newer than this program, by the newest copy that the
+// program supports. Without one, the user must have a backup.
+func WayBack(path string) string {
+	if all, err := Copies(path); err == nil {
 		for _, c := range all {
 			if c.Schema <= schema.Newest() {
-				file = c.Path
-				break
+				return "`strata restore " + shellword.Quote(c.Path) + "`"
 			}
 		}
 	}
-	return fmt.Errorf("%w; install that version or a newer one, or go back with `strata restore %s`, which keeps this database beside the old one", err, file)
+	return "`strata restore FILE` and a file of `strata backup`"
+}
+
+// Original returns the path of the database of which file is a copy that was kept before a migration; empty if it is not
+// one, or the database is not beside it.
+func Original(file string) string {
+	path, number, found := cutLast(file, copyName)
+	if _, err := strconv.Atoi(number); !found || err != nil {
+		return ""
+	}
+	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
+		return ""
+	}
+	return path
+}
+
+func cutLast(s, sep string) (before, after string, found bool) {
+	i := strings.LastIndex(s, sep)
+	if i < 0 {
+		return s, "", false
+	}
+	return s[:i], s[i+len(sep):], true
 }

@@ -74,6 +74,18 @@ func Holder(path string) (pid int, held bool) {
 	return readPID(f), true
 }
 
+// Since returns when the process that has locked the database at path got the lock, and reports whether there is one.
+func Since(path string) (since time.Time, held bool, err error) {
+	if _, held := Holder(path); !held {
+		return since, false, nil
+	}
+	info, err := os.Stat(Path(path)) // the owner writes to it once
+	if err != nil {
+		return since, true, err
+	}
+	return info.ModTime(), true, nil
+}
+
 func writePID(f *os.File) error {
 	if err := f.Truncate(0); err != nil {
 		return err

@@ -31,10 +31,15 @@ var (
 		`|unable to validate the inverted index for FTS5 table main\.` + SearchIndex + `:` +
 		`|fts5: corruption .* (?:from|in) table "` + SearchIndex + `"$)`)
 	indexFault = lazy.Regexp(`^(?:row \d+ missing from index|wrong # of entries in index|non-unique entry in index) (\w+)$`)
+	// A fault in the pages of a table or an index, which it names by its first page.
+	treeFault = lazy.Regexp(`^Tree (\d+) page \d+`)
 )
 
+// treeFaults is before the faults in pages of tables and indexes, which are one result.
+const treeFaults = "*** in database main ***\n"
+
 // Faults returns the damaged indexes of a database. The error wraps database.ErrDamaged if the database has another fault,
-// which Indexes cannot repair.
+// which Indexes cannot repair; a damaged index can hide such a fault.
 func Faults(ctx context.Context, path string) ([]string, error) {
 	path, err := disk.Resolve(path)
 	if err != nil {
@@ -56,6 +61,10 @@ func Faults(ctx context.Context, path string) ([]string, error) {
 }
 
 func faults(ctx context.Context, db *sql.DB, path string) (names []string, err error) {
+	byPage, err := indexesByPage(ctx, db)
+	if err != nil {
+		return nil, err
+	}
 	rows, err := db.QueryContext(ctx, fmt.Sprintf("PRAGMA integrity_check(%d)", maxFaults))
 	if err != nil {
 		return nil, err
@@ -66,20 +75,46 @@ func faults(ctx context.Context, db *sql.DB, path string) (names []string, err e
 		if err := rows.Scan(&result); err != nil {
 			return nil, err
 		}
-		name := damagedIndex(result)
-		switch {
-		case result == "ok":
-		case name == "":
-			return nil, database.Damaged(path, strings.ReplaceAll(result, "\n", " "))
-		case !slices.Contains(names, name):
-			names = append(names, name)
+		for line := range strings.SplitSeq(strings.TrimPrefix(result, treeFaults), "\n") {
+			name := damagedIndex(line, byPage)
+			switch {
+			case line == "ok":
+			case name == "":
+				return nil, database.Damaged(path, strings.ReplaceAll(result, "\n", " "))
+			case !slices.Contains(names, name):
+				names = append(names, name)
+			}
 		}
+	}
+	if err := database.Translate(path, rows.Err()); err != nil && (len(names) == 0 || !errors.Is(err, database.ErrDamaged)) {
+		return nil, err
+	}
+	return names, nil // the check reads also the damaged indexes, and may end at one
+}
+
+// indexesByPage returns the names of all indexes by their first pages.
+func indexesByPage(ctx context.Context, db *sql.DB) (map[string]string, error) {
+	rows, err := db.QueryContext(ctx, "SELECT rootpage, name FROM sqlite_schema WHERE type = 'index'")
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	names := make(map[string]string)
+	for rows.Next() {
+		var page, name string
+		if err := rows.Scan(&page, &name); err != nil {
+			return nil, err
+		}
+		names[page] = name
 	}
 	return names, rows.Err()
 }
 
 // damagedIndex returns the index that a fault is about; empty for another fault.
-func damagedIndex(fault string) string {
+func damagedIndex(fault string, byPage map[string]string) string {
+	if match := treeFault().FindStringSubmatch(fault); match != nil {
+		return byPage[match[1]]
+	}
 	if searchFault().MatchString(fault) {
 		return SearchIndex
 	}

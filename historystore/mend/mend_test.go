@@ -134,12 +134,13 @@ func TestFaultsOfIndexes(t *testing.T) {
 		"row 7 missing from index message_head":                                     "message_head",
 		"wrong # of entries in index sqlite_autoindex_message_1":                    "sqlite_autoindex_message_1",
 		"non-unique entry in index session_by_time":                                 "session_by_time",
-		"Tree 5 page 6: btreeInitPage() returns error code 11":                      "",
+		"Tree 5 page 6: btreeInitPage() returns error code 11":                      "session_by_time",
+		"Tree 6 page 6 cell 0: Offset 65535 out of range 4052..4092":                "",
 		"NULL value in message.text":                                                "",
 		"row 7 missing from index a\nrow 8 missing from index b":                    "",
 		"ok": "",
 	} {
-		if got := damagedIndex(fault); got != want {
+		if got := damagedIndex(fault, map[string]string{"5": "session_by_time"}); got != want {
 			t.Errorf("%q: %q, want %q", fault, got, want)
 		}
 	}
@@ -199,5 +200,52 @@ func TestTheLogIsEmptied(t *testing.T) {
 	}
 	if _, err := os.Stat(lock.Path(missing)); err == nil {
 		t.Error("a missing database has a lock")
+	}
+}
+
+// An index whose page is overwritten is built again; a table is not.
+func TestADamagedPageOfAnIndex(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		want []string // nil: the damage is not only in indexes
+	}{
+		{"session_by_time", []string{"session_by_time"}},
+		{"message_by_time", []string{"message_by_time"}},
+		{"session", nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			path := newDatabase(t)
+			overwrite(t, path, tt.name)
+			names, err := Indexes(t.Context(), path)
+			if errors.Is(err, database.ErrDamaged) != (tt.want == nil) || !slices.Equal(names, tt.want) {
+				t.Fatalf("rebuilt %q, %v", names, err)
+			}
+			if err := database.Check(t.Context(), path); errors.Is(err, database.ErrDamaged) != (tt.want == nil) {
+				t.Errorf("check: %v", err)
+			}
+		})
+	}
+}
+
+// overwrite damages the cell pointers in the first page of a table or an index.
+func overwrite(t *testing.T, path, name string) {
+	t.Helper()
+	var page, size int64
+	change(t, path, func(db *sql.DB) error {
+		if _, err := db.Exec("PRAGMA wal_checkpoint(TRUNCATE)"); err != nil {
+			return err
+		}
+		if err := db.QueryRow("PRAGMA page_size").Scan(&size); err != nil {
+			return err
+		}
+		return db.QueryRow("SELECT rootpage FROM sqlite_schema WHERE name = ?", name).Scan(&page)
+	})
+	file, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	if _, err := file.WriteAt([]byte("\xff\xff\xff\xff"), (page-1)*size+8); err != nil { // behind the header of a leaf
+		t.Fatal(err)
 	}
 }

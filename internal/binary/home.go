@@ -3,6 +3,7 @@ package binary
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/url"
 	"os"
@@ -35,6 +36,19 @@ func NewHome(t testing.TB, config string) *Home {
 		t.Fatal(err)
 	}
 	return h
+}
+
+// addConfig appends keys to the configuration.
+func (h *Home) addConfig(t testing.TB, keys string) {
+	t.Helper()
+	file, err := os.OpenFile(h.path("config", "strata", "strata.yaml"), os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = file.WriteString(keys)
+	if err := errors.Join(err, file.Close()); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // Config returns a configuration with the model local/test at an OpenAI-compatible upstream, and a free port.

@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"syscall"
+
+	"strata/internal/shellword"
 )
 
 // openFlags prevent opening a named pipe from waiting for a writer.
@@ -19,11 +21,11 @@ const (
 
 func checkFile(path string, info fs.FileInfo) error {
 	if uid, foreign := foreignOwner(info); foreign {
-		return fmt.Errorf("%s is %w: it belongs to user %d; remove it or run `chown %d %s`", path, ErrExposed, uid, os.Geteuid(), path)
+		return fmt.Errorf("%s is %w: it belongs to user %d; remove it or run `chown %d %s`", path, ErrExposed, uid, os.Geteuid(), shellword.Quote(path))
 	}
 	if mode := info.Mode().Perm(); mode&othersAny != 0 {
 		return fmt.Errorf("%s is %w: its mode is %04o; run `chmod 600 %s`, and `strata token rotate` if another user may have read it",
-			path, ErrExposed, mode, path)
+			path, ErrExposed, mode, shellword.Quote(path))
 	}
 	return nil
 }
@@ -34,7 +36,7 @@ func checkFolderInfo(folder string, info fs.FileInfo) error {
 	}
 	// In a folder with the sticky bit, such as /tmp, others can add files but not replace ours.
 	if mode := info.Mode(); mode&othersWrite != 0 && mode&fs.ModeSticky == 0 {
-		return fmt.Errorf("folder %s is %w: its mode is %04o; run `chmod 700 %s`", folder, ErrExposed, mode.Perm(), folder)
+		return fmt.Errorf("folder %s is %w: its mode is %04o; run `chmod 700 %s`", folder, ErrExposed, mode.Perm(), shellword.Quote(folder))
 	}
 	return nil
 }

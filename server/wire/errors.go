@@ -127,6 +127,8 @@ var errorTable = []func(error) *rpc.Error{
 	is(historystore.ErrFull, CodeStorage, "the disk or the database is full; free some space and try again"),
 	is(historystore.ErrBusy, CodeStorage, "the database is locked by another process; try again"),
 	is(historystore.ErrMoved, CodeStorage, MovedText),
+	is(historystore.ErrDamaged, CodeStorage, "the database is damaged; `strata doctor` says more"),
+	is(historystore.ErrReadOnly, CodeStorage, "the database is read-only; `strata doctor` says more"),
 	is(session.ErrStorage, CodeStorage, "database access failed; see the server's log"),
 	is(prompts.ErrReplaced, rpc.CodeCancelled, prompts.ErrReplaced.Error()),
 	is(session.ErrOverload, CodeBusy, session.ErrOverload.Error()),

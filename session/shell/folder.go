@@ -4,9 +4,9 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
-	"strings"
 
 	"strata/filecontext"
+	"strata/internal/shellword"
 )
 
 // place returns the folder of the command by its name: it need not exist. The error is a *filecontext.RefusedError.
@@ -30,15 +30,7 @@ func (in input) ruled(roots *filecontext.Roots) string {
 	if folder == workspaceFolder {
 		return in.Command
 	}
-	return "cd " + quoted(folder) + " && " + in.Command
-}
-
-// quoted returns a word as a shell reads it.
-func quoted(word string) string {
-	if strings.Trim(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+.,/:@") == "" && !strings.HasPrefix(word, "-") {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+	return "cd " + shellword.Posix(folder) + " && " + in.Command
 }
 
 // folder returns the folder of the command without links. It exists, and is inside the roots. The error follows

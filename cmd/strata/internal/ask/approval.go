@@ -80,7 +80,7 @@ func setApproval(
 	}
 	return func() {
 		if err := restoreApproval(ctx, client, session, a.mode, info.Config.Approval); err != nil {
-			fmt.Fprintf(p.Stderr, "strata: %s\n", cli.Printable(err.Error()))
+			fmt.Fprintf(p.Stderr, "strata: %s\n", cli.OneLine(err.Error()))
 		}
 	}, nil
 }

@@ -13,6 +13,7 @@ import (
 
 	"strata/cmd/strata/internal/cli"
 	"strata/filecontext"
+	"strata/history"
 	"strata/rpc"
 )
 
@@ -318,6 +319,11 @@ func (r *reply) end(result json.RawMessage) (complete bool) {
 	r.ended = true
 	var turn struct {
 		StopReason string `json:"stopReason"`
+		Meta       struct {
+			Strata struct {
+				Status string `json:"status"`
+			} `json:"strata"`
+		} `json:"_meta"`
 	}
 	if err := json.Unmarshal(result, &turn); err != nil {
 		turn.StopReason = err.Error()
@@ -325,13 +331,17 @@ func (r *reply) end(result json.RawMessage) (complete bool) {
 	if r.json {
 		r.line(map[string]any{"sessionId": r.session, "result": result})
 	} else {
-		r.endText(turn.StopReason)
+		r.endText(turn.StopReason, turn.Meta.Strata.Status == string(history.TurnInterrupted))
 	}
 	return turn.StopReason != "cancelled"
 }
 
-func (r *reply) endText(stopReason string) {
+func (r *reply) endText(stopReason string, stopped bool) {
 	r.finishLine()
+	if stopped {
+		r.note("interrupted: the server was stopped; the partial reply is saved")
+		return
+	}
 	switch stopReason {
 	case "end_turn":
 		if !r.some {

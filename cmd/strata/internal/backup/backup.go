@@ -23,6 +23,7 @@ import (
 	"strata/historystore/schema"
 	"strata/internal/failpoint"
 	"strata/internal/plural"
+	"strata/internal/shellword"
 )
 
 // Command returns `strata backup`.
@@ -148,6 +149,9 @@ func restore(ctx context.Context, p *cli.Process, flags *pflag.FlagSet, file str
 		return err
 	}
 	path := database(p, c)
+	if original := store.Original(file); original != "" && !flags.Changed("db") && !cli.SameFile(original, path) {
+		return fmt.Errorf("restore: %s is a copy of another database than %s: add --db %s to restore that one", file, path, shellword.Quote(original))
+	}
 	r, err := store.Restore(ctx, file, path, progress(p))
 	switch {
 	case errors.Is(err, historystore.ErrLocked):
@@ -163,7 +167,7 @@ func restore(ctx context.Context, p *cli.Process, flags *pflag.FlagSet, file str
 	}
 	fmt.Fprintf(p.Stdout, "restored %s from %s\n", describe(r.Content), file)
 	if r.Schema < schema.Newest() {
-		fmt.Fprintf(p.Stdout, "the next start migrates the database to schema %d\n", schema.Newest())
+		fmt.Fprintf(p.Stdout, "the next start of this program migrates the database to schema %d\n", schema.Newest())
 	}
 	if r.Replaced != "" {
 		fmt.Fprintf(p.Stdout, "the previous database is kept: %s\n", r.Replaced)

@@ -6,6 +6,7 @@ package cli
 
 import (
 	"io"
+	"os"
 
 	"github.com/spf13/pflag"
 
@@ -40,4 +41,11 @@ func (p *Process) Token(c *config.Config) (access.Token, error) {
 		return c.Token, nil
 	}
 	return access.LoadOrCreateToken(c.TokenFile)
+}
+
+// SameFile reports whether two paths lead to one file. A path that leads nowhere does not.
+func SameFile(a, b string) bool {
+	infoA, errA := os.Stat(a)
+	infoB, errB := os.Stat(b)
+	return errA == nil && errB == nil && os.SameFile(infoA, infoB)
 }

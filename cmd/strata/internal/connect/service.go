@@ -51,7 +51,7 @@ func servesThis(p *cli.Process, c *config.Config, s unit.Service) bool {
 	if file != "" {
 		file, _ = filepath.Abs(file)
 	}
-	return file == s.ConfigFile && (filepath.Clean(c.DB) == filepath.Clean(s.Database) || sameFile(c.DB, s.Database))
+	return file == s.ConfigFile && (filepath.Clean(c.DB) == filepath.Clean(s.Database) || cli.SameFile(c.DB, s.Database))
 }
 
 // launchdService compares the property list with that of this configuration, since it contains neither the database nor

@@ -126,17 +126,11 @@ func (s *search) forget() {
 // wrong sessions.
 func checkDatabase(p *cli.Process, running access.ServerFile) error {
 	c, err := p.Load(nil)
-	if err != nil || c.IsDefault("db") || sameFile(c.DB, running.Database) {
+	if err != nil || c.IsDefault("db") || cli.SameFile(c.DB, running.Database) {
 		return nil // a wrong configuration does not affect a running server
 	}
 	return fmt.Errorf("the running server (process %d) uses the database %s, but the configuration names %s: stop that server, or remove db from the configuration",
 		running.PID, running.Database, c.DB)
-}
-
-func sameFile(a, b string) bool {
-	infoA, errA := os.Stat(a)
-	infoB, errB := os.Stat(b)
-	return errA == nil && errB == nil && os.SameFile(infoA, infoB)
 }
 
 // startedServer is a server that is starting.

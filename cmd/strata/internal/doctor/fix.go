@@ -14,6 +14,7 @@ import (
 	"strata/historystore"
 	"strata/historystore/backup"
 	"strata/historystore/mend"
+	"strata/internal/shellword"
 	"strata/server/access"
 )
 
@@ -66,21 +67,46 @@ func exposed(info fs.FileInfo) bool {
 	return runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0
 }
 
-// checkPermissions checks that only this user can read Strata's files. The error about a file that cannot be looked at is
-// that of another check.
+// needed returns the rights that the owner of a file needs and that its mode might lack: those to a folder of Strata, and to
+// the database with its log. Any other file may be read-only.
+func (d *doctor) needed(path string, info fs.FileInfo) fs.FileMode {
+	db := d.config.DB
+	switch {
+	case runtime.GOOS == "windows":
+		return 0
+	case info.IsDir():
+		return 0o700
+	case path == db || path == db+"-wal" || path == db+"-shm" || path == db+".lock":
+		return 0o600
+	}
+	return 0
+}
+
+// checkPermissions checks that only this user can read Strata's files, and that their owner can write those that change. The
+// error about a file that cannot be looked at is that of another check.
 func (d *doctor) checkPermissions(ctx context.Context) {
 	for _, path := range d.private(ctx) {
 		info, err := os.Lstat(path)
-		if err != nil || !exposed(info) || !info.IsDir() && !info.Mode().IsRegular() {
+		if err != nil || !info.IsDir() && !info.Mode().IsRegular() {
 			continue
 		}
-		mode := info.Mode().Perm() &^ 0o077
-		command := fmt.Sprintf("chmod %o %s", mode, path)
-		if d.mend("private", command, func() error { return os.Chmod(path, mode) }) {
+		mode, needed := info.Mode().Perm(), d.needed(path, info)
+		isExposed, isReadOnly := exposed(info), mode&needed != needed
+		if !isExposed && !isReadOnly {
+			continue
+		}
+		wanted := mode&^0o077 | needed
+		command := fmt.Sprintf("chmod %o %s", wanted, shellword.Quote(path))
+		fixed := d.mend("private", command, func() error { return os.Chmod(path, wanted) })
+		switch {
+		case fixed && isExposed:
 			d.warnOfReaders(path)
-			continue
+		case fixed:
+		case isExposed:
+			d.warn(d.subject(path), "other users can read %s (mode %04o): run `%s`", path, mode, command)
+		default:
+			d.warn(d.subject(path), "the owner of %s cannot write it (mode %04o): run `%s`", path, mode, command)
 		}
-		d.warn(d.subject(path), "other users can read %s (mode %04o): run `%s`", path, info.Mode().Perm(), command)
 	}
 }
 

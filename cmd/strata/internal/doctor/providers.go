@@ -14,7 +14,14 @@ const callTimeout = 5 * time.Second
 
 // checkProviders calls the providers that have their keys. Only the provider of the configured model can fail.
 func (d *doctor) checkProviders(ctx context.Context) {
-	client, err := llm.New(serve.Client(d.config, d.Getenv, nil))
+	opt, unread := serve.Client(d.config, d.Getenv, nil), make(map[string]error)
+	load := opt.StoredKey
+	opt.StoredKey = func(provider string) (string, error) {
+		key, err := load(provider)
+		unread[provider] = err
+		return key, err
+	}
+	client, err := llm.New(opt)
 	if err != nil {
 		d.fail("providers", "%v", err)
 		return
@@ -23,7 +30,7 @@ func (d *doctor) checkProviders(ctx context.Context) {
 	missing := d.missingKeys(ctx)
 	chosen, _, _ := strings.Cut(d.config.Model, "/")
 	for _, p := range client.Providers() {
-		d.checkProvider(ctx, client, p, p.Name == chosen)
+		d.checkProvider(ctx, client, p, p.Name == chosen, unread[p.Name])
 		if p.Key == llm.KeyEnv && missing[p.Name] {
 			d.warn("provider", "%s: %s is set here, but not in the running server (process %d): `strata stdio` and `strata ask` hand it over, and `strata login %s` stores it",
 				p.Name, p.KeyEnv, d.running.PID, p.Name)
@@ -71,10 +78,15 @@ func (d *doctor) callServer(ctx context.Context, method string, result any) erro
 	return client.Call(ctx, method, struct{}{}, result)
 }
 
-func (d *doctor) checkProvider(ctx context.Context, client *llm.Client, p llm.ProviderStatus, chosen bool) {
+// checkProvider checks one provider; unread is the error of reading its stored key.
+func (d *doctor) checkProvider(ctx context.Context, client *llm.Client, p llm.ProviderStatus, chosen bool, unread error) {
 	complain := d.warn
 	if chosen {
 		complain = d.fail
+	}
+	if p.Key == llm.KeyMissing && unread != nil {
+		complain("provider", "%v", unread) // which names the provider
+		return
 	}
 	if p.Key == llm.KeyMissing {
 		if !chosen {

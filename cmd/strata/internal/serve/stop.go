@@ -11,6 +11,8 @@ import (
 	"strata/cmd/strata/internal/cli"
 	"strata/cmd/strata/internal/connect"
 	"strata/historystore"
+	"strata/historystore/backup"
+	"strata/internal/plural"
 	"strata/server/access"
 )
 
@@ -19,21 +21,60 @@ const stopTimeout = 30 * time.Second
 
 const stopPoll = 20 * time.Millisecond
 
+// turnPoll is the time between two looks at the running turns.
+const turnPoll = 250 * time.Millisecond
+
 // StopCommand returns `strata stop`.
 func StopCommand(p *cli.Process) *cobra.Command {
-	return &cobra.Command{
+	var wait bool
+	cmd := &cobra.Command{
 		Use:   "stop",
 		Short: "Stop the server; partial replies are saved",
-		Args:  cli.UsageArgs(cobra.NoArgs),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			ctx, cancel := context.WithTimeout(cmd.Context(), stopTimeout)
-			defer cancel()
-			pid, err := stop(ctx, p)
-			if err == nil {
-				_, err = fmt.Fprintf(p.Stdout, "stopped process %d\n", pid)
+		Long: "Stop the server, however it was started. Running turns end, and their partial replies are saved. With --wait, the\n" +
+			"server is stopped when no turn is running.",
+		Args: cli.UsageArgs(cobra.NoArgs),
+	}
+	cmd.Flags().BoolVar(&wait, "wait", false, "wait until no turn is running; Ctrl-C leaves the server running")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if wait {
+			if err := awaitTurns(cmd.Context(), p); err != nil {
+				return err
 			}
+		}
+		ctx, cancel := context.WithTimeout(cmd.Context(), stopTimeout)
+		defer cancel()
+		pid, err := stop(ctx, p)
+		if err == nil {
+			_, err = fmt.Fprintf(p.Stdout, "stopped process %d\n", pid)
+		}
+		return err
+	}
+	return cmd
+}
+
+// awaitTurns waits until the running server runs no turn. It reads the database, so that it knows the turns of a server of
+// any version.
+func awaitTurns(ctx context.Context, p *cli.Process) error {
+	running, err := connect.FindServer(p)
+	if err != nil {
+		return nil // stop says more
+	}
+	tick := time.NewTicker(turnPoll)
+	defer tick.Stop()
+	for shown := 0; ; {
+		turns, err := backup.RunningTurns(ctx, running.Database)
+		if err != nil || turns == 0 {
 			return err
-		},
+		}
+		if turns != shown {
+			fmt.Fprintf(p.Stderr, "strata: waiting for the end of %s\n", plural.Of(turns, "turn"))
+			shown = turns
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
 	}
 }
 

@@ -26,7 +26,7 @@ func (s systemd) files(service unit.Service) map[string]string {
 
 func (s systemd) enable() error {
 	if err := output("systemctl", "--user", "daemon-reload"); err != nil {
-		return err
+		return fmt.Errorf("systemd of this user does not respond: %w; %s", err, withoutService)
 	}
 	output("systemctl", "--user", "reset-failed", unit.SocketName, unit.ServiceName) // of an earlier installation
 	if err := output("systemctl", "--user", "enable", unit.SocketName); err != nil {

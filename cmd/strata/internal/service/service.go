@@ -43,9 +43,11 @@ type manager interface {
 	logs(lines int, follow bool) error
 }
 
+// withoutService says what happens without a service.
+const withoutService = "without a service, editors and strata start the server when they need it, and it exits after 10 minutes without connections"
+
 // errUnavailable is the answer on systems without a service.
-var errUnavailable = errors.New("strata service needs systemd or launchd: without it, editors and strata start the server when they need it, " +
-	"and it exits after 10 minutes without connections")
+var errUnavailable = errors.New("strata service needs systemd or launchd: " + withoutService)
 
 func managerOf(p *cli.Process) (manager, error) {
 	switch runtime.GOOS {

@@ -23,6 +23,8 @@ import (
 	"strata/cmd/strata/internal/connect"
 	"strata/historystore/backup"
 	"strata/historystore/schema"
+	"strata/internal/plural"
+	"strata/server/access"
 )
 
 // Command returns `strata upgrade`.
@@ -70,6 +72,7 @@ type server struct {
 	Version string `json:"version,omitempty"`
 	Differs bool   `json:"differs"` // from this program
 	Older   bool   `json:"older"`
+	Turns   int    `json:"runningTurns"`
 }
 
 type database struct {
@@ -94,7 +97,9 @@ func compare(ctx context.Context, p *cli.Process, flags *pflag.FlagSet, asJSON b
 	r.lookPath(ctx)
 	path := c.DB
 	if running, err := connect.FindServer(p); err == nil {
-		r.addServer(running.PID, running.Version)
+		if err := r.addServer(ctx, running); err != nil {
+			return err
+		}
 		if c.IsDefault("db") {
 			path = running.Database
 		}
@@ -119,7 +124,7 @@ const otherLimit = 5 * time.Second
 // lookPath asks the program on the search path for its version, if that is another one.
 func (r *report) lookPath(ctx context.Context) {
 	path, err := exec.LookPath("strata")
-	if err != nil || sameFile(path, r.Program.Path) {
+	if err != nil || cli.SameFile(path, r.Program.Path) {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, otherLimit)
@@ -133,21 +138,27 @@ func (r *report) lookPath(ctx context.Context) {
 	r.advise("the search path has another program: %s", path)
 }
 
-func sameFile(a, b string) bool {
-	infoA, errA := os.Stat(a)
-	infoB, errB := os.Stat(b)
-	return errA == nil && errB == nil && os.SameFile(infoA, infoB)
-}
-
-func (r *report) addServer(pid int, version string) {
-	s := server{PID: pid, Version: version, Differs: version != r.Program.Version, Older: older(version, r.Program.Version)}
-	r.Server = &s
-	switch {
-	case s.Older:
-		r.advise("the running server is older than this program: `strata stop` ends it, and the next command or editor starts this version")
-	case s.Differs:
-		r.advise("the running server is another version than this program: `strata stop` ends it, and the next command or editor starts this version")
+func (r *report) addServer(ctx context.Context, running access.ServerFile) error {
+	turns, err := backup.RunningTurns(ctx, running.Database)
+	if err != nil {
+		return err
 	}
+	version, own := running.Version, r.Program.Version
+	s := server{PID: running.PID, Version: version, Differs: version != own, Older: older(version, own), Turns: turns}
+	r.Server = &s
+	what := "another version"
+	if s.Older {
+		what = "older"
+	}
+	switch {
+	case !s.Differs:
+	case turns > 0:
+		r.advise("the running server is %s than this program, and runs %s: `strata stop --wait` ends it after that, "+
+			"`strata stop` now; the next command or editor starts this version", what, plural.Of(turns, "turn"))
+	default:
+		r.advise("the running server is %s than this program: `strata stop` ends it, and the next command or editor starts this version", what)
+	}
+	return nil
 }
 
 func (r *report) addDatabase(ctx context.Context, path string) error {
@@ -169,7 +180,7 @@ func (r *report) addDatabase(ctx context.Context, path string) error {
 	r.Database = &db
 	switch {
 	case db.Newer:
-		r.advise("this program cannot open the database: install version %s or a newer one, or restore a backup with `strata restore FILE`", orNewer(db.Program))
+		r.advise("this program cannot open the database: install version %s or a newer one, or go back with %s", orNewer(db.Program), backup.WayBack(path))
 	case db.Migrate && db.Bytes > backup.MaxCopyBytes:
 		r.advise("the next start migrates the database to schema %d; it is too large for an automatic copy, so run `strata backup FILE` first", r.Program.Schema)
 	case db.Migrate:
@@ -205,7 +216,7 @@ func (r *report) print(p *cli.Process) error {
 	if r.Server == nil {
 		row("server", "not running")
 	} else {
-		row("server", "%s, process %d", cli.OneLine(r.Server.Version), r.Server.PID)
+		row("server", "%s, process %d, %s running", cli.OneLine(r.Server.Version), r.Server.PID, plural.Of(r.Server.Turns, "turn"))
 	}
 	if d := r.Database; d == nil {
 		row("database", "does not exist yet")

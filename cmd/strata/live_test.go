@@ -220,8 +220,8 @@ func TestReplyThatTheServersExitTruncatesIsAFailure(t *testing.T) {
 	<-answering
 	u.stop()
 	left := "the server disconnected before the reply was complete; `strata sessions show sess_"
-	cancelled := "[cancelled]" // reported by a server that has time to
-	if code := <-ended; code != int(cli.Failed) || !strings.Contains(log.String(), left) && !strings.Contains(log.String(), cancelled) {
+	reported := "[interrupted: " // by a server that has time to
+	if code := <-ended; code != int(cli.Failed) || !strings.Contains(log.String(), left) && !strings.Contains(log.String(), reported) {
 		t.Errorf("ended with %d: %s", code, &log)
 	}
 }

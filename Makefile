@@ -55,10 +55,10 @@ dist: vsix client ## build bin/dist: archives, packages, the extension and the c
 	cp bin/strata.vsix bin/dist/
 	cd web/client && npm pack --silent --pack-destination $(CURDIR)/bin/dist
 	GO=$(GO) internal/dist/build bin/dist $(TARGETS)
-	$(GO) test ./internal/dist -run 'TestRelease$$' -count=1 -args -release $(CURDIR)/bin/dist -targets '$(TARGETS)'
+	$(GO) test ./internal/dist -run 'TestRelease$$|TestTableOfSizes' -count=1 -args -release $(CURDIR)/bin/dist -targets '$(TARGETS)'
 
 dist-sizes: ## write the sizes of the files in bin/dist to docs/benchmarks.md
-	$(GO) test ./internal/dist -run TestTableOfSizes -count=1 -args -release $(CURDIR)/bin/dist -update
+	$(GO) test ./internal/dist -run TestTableOfSizes -count=1 -args -release $(CURDIR)/bin/dist -targets '$(TARGETS)' -update
 
 dist-test: ## check that two builds of a release, with different folders, caches and settings, are equal byte for byte
 	.ci/install-tools git zip

@@ -147,19 +147,26 @@ func TestFilesOfTheLinuxPackages(t *testing.T) {
 			if c.Packager == packager || c.Packager == "" {
 				files[packager] = append(files[packager], c.Dst)
 			}
-			if packager == "deb" && c.Packager != "rpm" && c.Type != "" {
-				t.Errorf("the .deb would lack %s, which has the type %s", c.Dst, c.Type)
-			}
+		}
+		if c.Type != "" && (c.Packager != "rpm" || strings.Contains(c.Src, "*")) {
+			t.Errorf("%s has the type %s: its source must be one file, and only for the .rpm", c.Dst, c.Type)
 		}
 	}
-	want := []string{"/usr/bin/strata", "/usr/share/bash-completion/completions/strata", "/usr/share/doc/strata/",
-		"/usr/share/fish/vendor_completions.d/strata.fish", "/usr/share/man/man1/", "/usr/share/zsh/vendor-completions/_strata"}
-	for _, packager := range []string{"deb", "rpm"} {
-		got := files[packager]
-		slices.Sort(got)
-		if !slices.Equal(got, want) {
-			t.Errorf("the .%s has\n%v, want\n%v", packager, got, want)
+	want := map[string][]string{
+		"deb": {"/usr/share/doc/strata/", "/usr/share/zsh/vendor-completions/_strata"},
+		"rpm": {"/usr/share/doc/strata/LICENSES.txt", "/usr/share/doc/strata/NOTICE", "/usr/share/doc/strata/README.md", "/usr/share/doc/strata/changelog.gz",
+			"/usr/share/doc/strata/copyright", "/usr/share/zsh/site-functions/_strata"},
+	}
+	for packager, files := range files {
+		all := append(want[packager], "/usr/bin/strata", "/usr/share/bash-completion/completions/strata",
+			"/usr/share/fish/vendor_completions.d/strata.fish", "/usr/share/man/man1/")
+		slices.Sort(files)
+		slices.Sort(all)
+		if !slices.Equal(files, all) {
+			t.Errorf("the .%s has\n%v, want\n%v", packager, files, all)
 		}
-		want[len(want)-1] = "/usr/share/zsh/site-functions/_strata"
+	}
+	if len(files) != len(want) {
+		t.Errorf("nfpm.yaml has the packages %v", files)
 	}
 }

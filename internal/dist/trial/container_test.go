@@ -133,6 +133,16 @@ func (e *engine) exec(name string, args ...string) string {
 	return e.podman(append([]string{"exec", name, "/strata"}, args...)...)
 }
 
+// A second build makes the same layers, whatever the time and the folder.
+func testRepeated(e *engine) {
+	again := image + "-again"
+	output(e.T, e.command("../image", artefact(e.T, "*_linux_*.tar.gz"), again))
+	layers := func(name string) string { return e.podman("inspect", "--format", "{{.RootFS.Layers}}", name) }
+	if first, second := layers(image), layers(again); first != second || !strings.Contains(first, "sha256:") {
+		e.Errorf("%s and %s", first, second)
+	}
+}
+
 // The image needs three settings, and names those that are missing.
 func testSettings(e *engine) {
 	for _, test := range []struct {
@@ -303,7 +313,7 @@ func reaching(server *httptest.Server) *http.Client {
 
 func TestImage(t *testing.T) {
 	e := newEngine(t)
-	for name, test := range map[string]func(*engine){"settings": testSettings, "killed": testKilled, "proxied": testProxied, "tls": testTLS} {
+	for name, test := range map[string]func(*engine){"repeated": testRepeated, "settings": testSettings, "killed": testKilled, "proxied": testProxied, "tls": testTLS} {
 		t.Run(name, func(t *testing.T) { test(e.with(t)) })
 	}
 }

@@ -261,18 +261,15 @@ func testTLS(e *engine) {
 	server.StartTLS()
 	defer server.Close()
 	folder := e.path("tls")
-	if err := os.Mkdir(folder, 0o755); err != nil {
+	if err := os.Mkdir(folder, 0o700); err != nil {
 		e.Fatal(err)
 	}
 	for name, block := range keyPair(e.T, server.TLS.Certificates[0]) {
-		path := filepath.Join(folder, name)
-		if err := os.WriteFile(path, pem.EncodeToMemory(block), 0o600); err != nil {
-			e.Fatal(err)
-		}
-		if err := os.Chown(path, containers, containers); err != nil {
+		if err := os.WriteFile(filepath.Join(folder, name), pem.EncodeToMemory(block), 0o600); err != nil {
 			e.Fatal(err)
 		}
 	}
+	output(e.T, exec.Command("chown", "-R", strconv.Itoa(containers), folder))
 	e.serve("tls", "--network=host", "--volume=tls:/data", "--volume="+folder+":/tls:ro", "--tmpfs=/work:mode=0777", "--workdir=/work",
 		"--env=STRATA_WORKSPACES_ROOTS=/work", "--env=STRATA_LISTEN=0.0.0.0:0", "--env=STRATA_TLS_CERT=/tls/cert.pem", "--env=STRATA_TLS_KEY=/tls/key.pem")
 	if scheme := e.address("tls").Scheme; scheme != "https" {

@@ -67,14 +67,14 @@ dist-test: ## check that two builds of a release, with different folders, caches
 # DIST is the folder of a release; by default one of this system's architecture is built.
 dist-roots: RELEASE = $(or $(DIST),bin/roots)
 dist-roots: ## install and remove the packages in a clean Debian system, and run the container image (Linux, as root)
-	.ci/install-tools mmdebstrap systemd-nspawn podman crun
+	.ci/install-tools mmdebstrap systemd-nspawn podman crun ca-certificates
 	[ -n '$(DIST)' ] || { rm -rf bin/roots && GO=$(GO) internal/dist/build bin/roots linux/$$($(GO) env GOARCH); }
 	$(GO) test ./internal/dist/trial -v -count=1 -timeout 30m -args -dist $(abspath $(RELEASE)) -root "$$(internal/dist/root)"
 
 IMAGE ?= strata
 
 image: ## build the container image of the server with podman or buildah (IMAGE=name)
-	.ci/install-tools podman
+	.ci/install-tools podman ca-certificates
 	rm -rf bin/image
 	GO=$(GO) internal/dist/build bin/image linux/$$($(GO) env GOARCH)
 	internal/dist/image bin/image/*.tar.gz $(IMAGE)

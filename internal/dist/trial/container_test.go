@@ -133,6 +133,16 @@ func (e *engine) exec(name string, args ...string) string {
 	return e.podman(append([]string{"exec", name, "/strata"}, args...)...)
 }
 
+// A second build makes the same layers, whatever the time and the folder.
+func testRepeated(e *engine) {
+	again := image + "-again"
+	output(e.T, e.command("../image", artefact(e.T, "*_linux_*.tar.gz"), again))
+	layers := func(name string) string { return e.podman("inspect", "--format", "{{.RootFS.Layers}}", name) }
+	if first, second := layers(image), layers(again); first != second || !strings.Contains(first, "sha256:") {
+		e.Errorf("%s and %s", first, second)
+	}
+}
+
 // The image needs three settings, and names those that are missing.
 func testSettings(e *engine) {
 	for _, test := range []struct {
@@ -251,18 +261,15 @@ func testTLS(e *engine) {
 	server.StartTLS()
 	defer server.Close()
 	folder := e.path("tls")
-	if err := os.Mkdir(folder, 0o755); err != nil {
+	if err := os.Mkdir(folder, 0o700); err != nil {
 		e.Fatal(err)
 	}
 	for name, block := range keyPair(e.T, server.TLS.Certificates[0]) {
-		path := filepath.Join(folder, name)
-		if err := os.WriteFile(path, pem.EncodeToMemory(block), 0o600); err != nil {
-			e.Fatal(err)
-		}
-		if err := os.Chown(path, containers, containers); err != nil {
+		if err := os.WriteFile(filepath.Join(folder, name), pem.EncodeToMemory(block), 0o600); err != nil {
 			e.Fatal(err)
 		}
 	}
+	output(e.T, exec.Command("chown", "-R", strconv.Itoa(containers), folder))
 	e.serve("tls", "--network=host", "--volume=tls:/data", "--volume="+folder+":/tls:ro", "--tmpfs=/work:mode=0777", "--workdir=/work",
 		"--env=STRATA_WORKSPACES_ROOTS=/work", "--env=STRATA_LISTEN=0.0.0.0:0", "--env=STRATA_TLS_CERT=/tls/cert.pem", "--env=STRATA_TLS_KEY=/tls/key.pem")
 	if scheme := e.address("tls").Scheme; scheme != "https" {
@@ -303,7 +310,7 @@ func reaching(server *httptest.Server) *http.Client {
 
 func TestImage(t *testing.T) {
 	e := newEngine(t)
-	for name, test := range map[string]func(*engine){"settings": testSettings, "killed": testKilled, "proxied": testProxied, "tls": testTLS} {
+	for name, test := range map[string]func(*engine){"repeated": testRepeated, "settings": testSettings, "killed": testKilled, "proxied": testProxied, "tls": testTLS} {
 		t.Run(name, func(t *testing.T) { test(e.with(t)) })
 	}
 }

@@ -89,7 +89,7 @@ func TestCodeOfAReplyGoesIntoFiles(t *testing.T) {
 	e.waitTab("other.txt (new file)")
 	e.act("Approve Change")
 	e.waitLines("other")
-	if content := read(t, filepath.Join(e.site.disk, "new/other.txt")); content != "other\n" {
+	if content := read(t, filepath.Join(e.disk, "new/other.txt")); content != "other\n" {
 		t.Errorf("the new file contains %q", content)
 	}
 

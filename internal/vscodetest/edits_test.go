@@ -16,7 +16,7 @@ import (
 // write writes a file of the workspace and returns its path.
 func (e *editor) write(t *testing.T, name, content string) string {
 	t.Helper()
-	path := filepath.Join(e.site.disk, name)
+	path := filepath.Join(e.disk, name)
 	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -95,7 +95,7 @@ func TestChangeIsApprovedInItsDiff(t *testing.T) {
 func TestChangeIsRejectedInItsDiff(t *testing.T) {
 	e := open(t)
 	file := e.write(t, "notes.txt", "one\ntwo\n")
-	e.site.settings["strata.openDiff"] = false
+	e.settings["strata.openDiff"] = false
 	e.start(t)
 	c := e.newSession()
 	c.promptToEdit("notes.txt", "two", "TWO")
@@ -125,7 +125,7 @@ func TestDiffFollowsTheQuestion(t *testing.T) {
 	c.click(".question button.primary")
 	c.waitEnd()
 	e.waitProposals(0)
-	if content := read(t, filepath.Join(e.site.disk, "new/folder/a.txt")); content != "alpha\n" {
+	if content := read(t, filepath.Join(e.disk, "new/folder/a.txt")); content != "alpha\n" {
 		t.Errorf("the new file contains %q", content)
 	}
 }

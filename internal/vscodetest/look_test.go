@@ -16,7 +16,7 @@ import (
 // themes are the color themes of the editor, by the classes that their webviews have.
 var themes = map[string]string{
 	"Dark Modern": "vscode-dark", "Light Modern": "vscode-light",
-	"Dark High Contrast": "vscode-high-contrast", "Light High Contrast": "vscode-high-contrast-light",
+	"Default High Contrast": "vscode-high-contrast", "Default High Contrast Light": "vscode-high-contrast-light",
 }
 
 // theme selects a color theme, and waits until the frames have it.

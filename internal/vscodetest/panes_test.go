@@ -221,7 +221,7 @@ func TestManyFilesInTheContext(t *testing.T) {
 	e.start(t)
 	e.tall()
 	e.connect()
-	e.focus("Sessions")
+	e.run("strata.sessions.focus")
 	e.openRow("Untitled session")
 	e.WaitText(pane("Context")+" .pane-header", grouped(sum)+" tokens")
 	e.focus("Context")
@@ -334,7 +334,7 @@ func TestMoreSessionsAreLoaded(t *testing.T) {
 	e.start(t)
 	e.tall()
 	e.connect()
-	e.focus("Sessions")
+	e.run("strata.sessions.focus")
 	e.Wait(fmt.Sprintf("document.querySelector(%q)", row("Sessions", "Untitled session")))
 	e.focus("Sessions") // there was no list before
 	e.Type(kb.End)
@@ -471,6 +471,8 @@ func (e *editor) hover(selector string) {
 
 func TestWalkthrough(t *testing.T) {
 	e := openNew(t)
+	e.site.settings["workbench.startupEditor"] = "welcomePage" // as by default; it follows the steps
+	e.spoiled = true
 	e.start(t)
 	e.connect()
 	e.command("Strata: Show Walkthrough")

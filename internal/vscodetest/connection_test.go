@@ -48,7 +48,7 @@ func (e *editor) notified(text, button string) {
 	if button == "" {
 		return
 	}
-	hudtest.Eval[bool](e.Page, fmt.Sprintf(`[...(%s).querySelectorAll(".monaco-button")].find((button) => button.innerText === %s).click() ?? true`, find, quoted(button)))
+	e.Wait(clicked(fmt.Sprintf(`[...(%s)?.querySelectorAll(".monaco-button") ?? []].find((button) => button.innerText === %s)`, find, quoted(button))))
 }
 
 // restart starts the server again, at the same address.
@@ -66,7 +66,7 @@ func (e *editor) welcomed(text, button string) {
 	e.showStrata()
 	e.WaitText(".welcome-view", text)
 	if button != "" {
-		hudtest.Eval[bool](e.Page, fmt.Sprintf(`[...document.querySelectorAll(".welcome-view .monaco-button")].find((b) => b.innerText === %s).click() ?? true`, quoted(button)))
+		e.Wait(clicked(fmt.Sprintf(`[...document.querySelectorAll(".welcome-view .monaco-button")].find((b) => b.innerText === %s)`, quoted(button))))
 	}
 }
 

@@ -164,8 +164,13 @@ func (c chat) waitText(selector, text string) {
 }
 
 func (c chat) click(selector string) {
-	c.Wait(fmt.Sprintf("document.querySelector(%q) && !document.querySelector(%q).disabled", selector, selector))
-	hudtest.EvalIn[bool](c.Frame, fmt.Sprintf("document.querySelector(%q).click() ?? true", selector))
+	c.Wait(clicked(fmt.Sprintf("document.querySelector(%q)", selector)))
+}
+
+// clicked returns an expression that clicks an element, and is true if the element was there and enabled. To find it first and click
+// it later would fail if it were drawn again meanwhile.
+func clicked(element string) string {
+	return fmt.Sprintf("((element) => element && !element.disabled && (element.click(), true))(%s)", element)
 }
 
 // prompt enters a prompt and sends it.

@@ -9,8 +9,6 @@ import (
 
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
-
-	"strata/internal/hudtest"
 )
 
 // write writes a file of the workspace and returns its path.
@@ -49,9 +47,7 @@ func (e *editor) waitProposals(n int) {
 // act clicks a button of the active editor's title. The editor draws the buttons again when the focus moves, so there may be no
 // element that rests.
 func (e *editor) act(label string) {
-	button := fmt.Sprintf("document.querySelector(\".title .action-label[aria-label^='%s']\")", label)
-	e.Wait(button)
-	hudtest.Eval[bool](e.Page, button+".click() ?? true")
+	e.Wait(clicked(fmt.Sprintf("document.querySelector(\".title .action-label[aria-label^='%s']\")", label)))
 }
 
 // diffSide is the selector of a side of the diff.
@@ -176,6 +172,5 @@ func TestModelReadsUnsavedText(t *testing.T) {
 
 // clickText clicks the first matching element with a text.
 func (c chat) clickText(selector, text string) {
-	c.Wait(fmt.Sprintf("[...document.querySelectorAll(%q)].some((e) => e.innerText.includes(%s))", selector, quoted(text)))
-	hudtest.EvalIn[bool](c.Frame, fmt.Sprintf("[...document.querySelectorAll(%q)].find((e) => e.innerText.includes(%s)).click() ?? true", selector, quoted(text)))
+	c.Wait(clicked(fmt.Sprintf("[...document.querySelectorAll(%q)].find((e) => e.innerText.includes(%s))", selector, quoted(text))))
 }

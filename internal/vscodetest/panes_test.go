@@ -304,10 +304,14 @@ func TestSessionsView(t *testing.T) {
 	}
 }
 
-// openRow opens a session of the tree by its title. The chat then has the focus.
+// openRow opens a session of the tree by its title. The chat then has the focus. It is given again when the session is shown, because
+// the editor drops the focus of a view that it gives while the pointer still moves it.
 func (e *editor) openRow(title string) {
 	e.Click(row("Sessions", title))
-	e.chat("#prompt").Wait(`document.hasFocus() && document.activeElement?.id === "prompt"`)
+	c := e.chat("#prompt")
+	c.waitText("#main h1", strings.Replace(title, "Untitled session", "Strata chat", 1))
+	e.run("strata.chat.focus")
+	c.Wait(`document.hasFocus() && document.activeElement?.id === "prompt"`)
 }
 
 // focusSession opens a session of the tree, and moves the focus back to the tree.
@@ -319,7 +323,10 @@ func (e *editor) focusSession(title string) {
 
 // focus moves the focus to a view.
 func (e *editor) focus(title string) {
-	e.run("strata." + strings.ToLower(title) + ".focus")
+	command := "strata." + strings.ToLower(title) + ".focus"
+	e.run(command)
+	e.chat("#hud > *") // it takes the focus when it is loaded
+	e.run(command)
 	e.Wait(fmt.Sprintf("document.querySelector(%q)?.contains(document.activeElement)", pane(title)))
 }
 
@@ -471,14 +478,12 @@ func (e *editor) hover(selector string) {
 
 func TestWalkthrough(t *testing.T) {
 	e := openNew(t)
-	e.site.settings["workbench.startupEditor"] = "welcomePage" // as by default; it follows the steps
-	e.spoiled = true
 	e.start(t)
-	e.connect()
 	e.command("Strata: Show Walkthrough")
 	for _, step := range []string{"Connect to the server", "Choose a model", "Create a session", "Add files and ask", "Watch the context and the cost"} {
 		e.WaitText(".gettingStartedContainer .step-title", step)
 	}
+	e.connect()
 	e.Wait(`[...document.querySelectorAll(".gettingStartedContainer .getting-started-step")].some((e) =>
 		e.innerText.includes("Connect to the server") && e.querySelector(".codicon.complete"))`)
 }

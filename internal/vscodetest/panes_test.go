@@ -304,8 +304,8 @@ func TestSessionsView(t *testing.T) {
 	}
 }
 
-// openRow opens a session of the tree by its title. The chat then has the focus. It is given again when the session is shown, because
-// the editor drops the focus of a view that it gives while the pointer still moves it.
+// openRow opens a session of the tree by its title. The chat then has the focus. It is given again when the session is shown: on a
+// busy machine, the editor can lose the first one after a click.
 func (e *editor) openRow(title string) {
 	e.Click(row("Sessions", title))
 	c := e.chat("#prompt")

@@ -28,7 +28,7 @@ import (
 )
 
 // patience is the time after which a page that does not reach an expected state is considered hung. It is not a measurement.
-const patience = time.Minute
+const patience = 2 * time.Minute
 
 // Main runs the tests of m with a common Chromium and build of strata.
 func Main(m *testing.M) {

@@ -304,13 +304,11 @@ func TestSessionsView(t *testing.T) {
 	}
 }
 
-// openRow opens a session of the tree by its title. The chat then has the focus. It is given again when the session is shown: on a
-// busy machine, the editor can lose the first one after a click.
+// openRow opens a session of the tree by its title. The chat then has the focus.
 func (e *editor) openRow(title string) {
 	e.Click(row("Sessions", title))
 	c := e.chat("#prompt")
 	c.waitText("#main h1", strings.Replace(title, "Untitled session", "Strata chat", 1))
-	e.run("strata.chat.focus")
 	c.Wait(`document.hasFocus() && document.activeElement?.id === "prompt"`)
 }
 

@@ -157,4 +157,9 @@ func TestFocusGoesToThePrompt(t *testing.T) {
 		e.Type(kb.F6)
 	}
 	c.Wait(isThere)
+
+	e.run("workbench.action.focusActiveEditorGroup")
+	c.Wait("!document.hasFocus()")
+	hudtest.EvalIn[bool](c.Frame, `(postMessage({ type: "focus" }, "*"), true)`) // the editor's own focus can stop at the frame around the page
+	c.Wait(isThere)
 }

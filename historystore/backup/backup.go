@@ -12,6 +12,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"modernc.org/sqlite"
 
@@ -71,23 +72,25 @@ func Create(ctx context.Context, path, file string, opt Options) (Content, error
 	return place(ctx, path, file, opt.Replace, true, opt.Progress)
 }
 
-// checkTarget refuses a file that must not be replaced.
+// checkTarget refuses a file that must not be replaced, and a name that the database or its next start uses.
 func checkTarget(path, file string, replace bool) error {
 	info, err := os.Lstat(file)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil
-	case err != nil:
+	isNew := errors.Is(err, fs.ErrNotExist)
+	if err != nil && !isNew {
 		return err
-	case !info.Mode().IsRegular():
+	}
+	if !isNew && !info.Mode().IsRegular() {
 		return fmt.Errorf("%s is not a regular file", file)
 	}
-	for _, own := range []string{path, path + "-wal", path + "-shm", path + "-journal", lock.Path(path)} {
-		if ownInfo, err := os.Stat(own); err == nil && os.SameFile(info, ownInfo) {
-			return fmt.Errorf("%s belongs to the database itself", file)
-		}
+	belongs := strings.HasPrefix(file, path+copyName)
+	for _, own := range []string{path, path + "-wal", path + "-shm", path + "-journal", lock.Path(path), path + ready, database.Unfinished(path)} {
+		ownInfo, err := os.Stat(own)
+		belongs = belongs || file == own || err == nil && !isNew && os.SameFile(info, ownInfo)
 	}
-	if !replace {
+	if belongs {
+		return fmt.Errorf("%s belongs to the database itself", file)
+	}
+	if !isNew && !replace {
 		return fmt.Errorf("%w: %s", ErrExists, file)
 	}
 	return nil
@@ -150,6 +153,10 @@ func duplicate(ctx context.Context, path, file string, check bool, progress Prog
 		return Content{}, err
 	}
 	defer source.Close()
+	// An older program can copy a newer database, but no program copies another's.
+	if _, err := database.CheckVersion(ctx, source, path); err != nil && !errors.Is(err, database.ErrNewer) {
+		return Content{}, database.Translate(path, err)
+	}
 	conn, err := source.Conn(ctx)
 	if err != nil {
 		return Content{}, database.Translate(path, err)
@@ -262,13 +269,6 @@ func Inspect(ctx context.Context, file string) (Content, error) {
 	file, err := disk.Resolve(file)
 	if err != nil {
 		return Content{}, err
-	}
-	info, err := os.Stat(file)
-	switch {
-	case err != nil:
-		return Content{}, err
-	case !info.Mode().IsRegular():
-		return Content{}, fmt.Errorf("%s is not a file", file)
 	}
 	if err := database.CheckHeader(file); err != nil {
 		return Content{}, err

@@ -159,7 +159,7 @@ func rebuild(ctx context.Context, db *sql.DB, path string, names []string) error
 	}
 	defer tx.Rollback()
 	for _, name := range names {
-		statement := `REINDEX "` + name + `"`
+		statement := `REINDEX "` + strings.ReplaceAll(name, `"`, `""`) + `"`
 		if name == SearchIndex {
 			statement = "INSERT INTO message_fts (message_fts) VALUES ('rebuild')"
 		}

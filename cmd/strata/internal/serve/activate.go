@@ -50,6 +50,9 @@ func wake(ctx context.Context, p *cli.Process, c *config.Config) bool {
 	if _, held := historystore.Holder(c.DB); held {
 		return false
 	}
+	if _, err := connect.FindServer(p); err == nil {
+		return false // with another database: clients would find that server instead of the service's
+	}
 	running, err := connect.Wake(ctx, p, c)
 	switch {
 	case err == nil:

@@ -466,6 +466,21 @@ func TestCopiesAreBounded(t *testing.T) {
 	}
 }
 
+// The name of a database is no pattern: the unfinished copy of another stays.
+func TestOnlyOwnUnfinishedCopiesAreRemoved(t *testing.T) {
+	folder := t.TempDir()
+	own, other := filepath.Join(folder, ".[a].db.restoring-1.tmp"), filepath.Join(folder, ".a.db.restoring-1.tmp")
+	for _, name := range []string{own, other} {
+		if err := os.WriteFile(name, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	Prune(filepath.Join(folder, "[a].db"), time.Now(), quiet)
+	if exists(own) || !exists(other) {
+		t.Errorf("own %t, other %t", exists(own), exists(other))
+	}
+}
+
 // The error of a newer database names its version and the newest copy that this program can read.
 func TestAdviceForANewerDatabase(t *testing.T) {
 	path := newDatabase(t, schema.Newest(), 0)

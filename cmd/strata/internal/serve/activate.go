@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"time"
 
 	"github.com/coreos/go-systemd/v22/activation"
 	"github.com/coreos/go-systemd/v22/daemon"
@@ -35,6 +36,25 @@ func activate(c *config.Config) (net.Listener, error) {
 	}
 	c.Listen = address.String() // the rules for addresses beyond loopback apply to it
 	return sockets[0], nil
+}
+
+// refuseTime bounds refuse.
+const refuseTime = 100 * time.Millisecond
+
+// refuse closes the connections that wait at a socket of systemd, which may be nil. For a connection that stays, systemd would
+// start the server again, until it has failed too often and systemd closes the socket.
+func refuse(socket net.Listener) {
+	l, ok := socket.(*net.TCPListener)
+	if !ok || l.SetDeadline(time.Now().Add(refuseTime)) != nil {
+		return
+	}
+	for {
+		conn, err := l.Accept()
+		if err != nil {
+			return
+		}
+		conn.Close()
+	}
 }
 
 // notifyReady tells systemd that clients can find the server.

@@ -108,6 +108,9 @@ func place(ctx context.Context, path, file string, replace, check bool, progress
 		}
 	}()
 	if c, err = duplicate(ctx, path, staged, check, progress); err != nil {
+		if errors.Is(err, database.ErrFull) { // nothing is written to the database
+			err = fmt.Errorf("%w: %s", database.ErrFull, filepath.Dir(file))
+		}
 		return c, err
 	}
 	if replace {
@@ -175,7 +178,7 @@ func duplicate(ctx context.Context, path, file string, check bool, progress Prog
 	if err != nil {
 		return Content{}, database.Translate(path, err)
 	}
-	got, err := verify(ctx, file, check)
+	got, err := verify(ctx, file, path, check)
 	if err == nil && (got.Schema != original.Schema || got.Sessions != original.Sessions || got.Messages != original.Messages) {
 		err = fmt.Errorf("%w %s", ErrCopy, path)
 	}
@@ -213,8 +216,9 @@ func copyPages(ctx context.Context, conn any, file string, progress Progress) (e
 // pageBytes is the size of a database's pages.
 const pageBytes = 4096
 
-// verify makes a new copy a single file, without a write-ahead log, reads it, and returns its content.
-func verify(ctx context.Context, file string, check bool) (Content, error) {
+// verify makes a new copy of a database a single file, without a write-ahead log, reads it, and returns its content. Errors
+// name the database, as the copy has no name yet.
+func verify(ctx context.Context, file, path string, check bool) (Content, error) {
 	db, err := sql.Open("sqlite", database.Name(file, "rw", "synchronous(FULL)", "journal_mode(DELETE)"))
 	if err != nil {
 		return Content{}, err
@@ -223,9 +227,9 @@ func verify(ctx context.Context, file string, check bool) (Content, error) {
 	db.SetMaxOpenConns(1)
 	c, err := contentOf(ctx, db)
 	if err == nil && check {
-		err = integrity(ctx, db, file)
+		err = integrity(ctx, db, path)
 	}
-	return c, database.Translate(file, err)
+	return c, database.Translate(path, err)
 }
 
 // integrity checks each page of a copy, its indexes, and the search index.

@@ -223,7 +223,7 @@ func TestADamagedDatabaseIsNoBackup(t *testing.T) {
 	path := newDatabase(t, schema.Newest(), 200)
 	damage(t, path)
 	folder := t.TempDir()
-	if _, err := Create(t.Context(), path, filepath.Join(folder, "file"), Options{}); !errors.Is(err, database.ErrDamaged) {
+	if _, err := Create(t.Context(), path, filepath.Join(folder, "file"), Options{}); !errors.Is(err, database.ErrDamaged) || !strings.Contains(err.Error(), path) || strings.Contains(err.Error(), "\n") {
 		t.Errorf("error %v", err)
 	}
 	if entries, err := os.ReadDir(folder); len(entries) != 0 || err != nil {

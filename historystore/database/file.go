@@ -261,7 +261,7 @@ func QuickCheck(ctx context.Context, db *sql.DB, path string) error {
 		return err
 	}
 	if result != "ok" {
-		return Damaged(path, strings.ReplaceAll(result, "\n", " "))
+		return Damaged(path, result)
 	}
 	return nil
 }

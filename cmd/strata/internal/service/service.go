@@ -150,7 +150,12 @@ func freeAddress(c *config.Config) (string, error) {
 		return "", fmt.Errorf("address %s: %w: set `listen` to another address", c.Listen, err)
 	}
 	defer l.Close()
-	return l.Addr().String(), nil
+	host, _, err := net.SplitHostPort(numeric(c.Listen))
+	if err != nil {
+		return "", err
+	}
+	_, port, err := net.SplitHostPort(l.Addr().String())
+	return net.JoinHostPort(host, port), err
 }
 
 // numeric returns an address without a name of a host, which systemd does not take.

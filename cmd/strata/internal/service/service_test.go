@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"strata/cmd/strata/internal/cli"
+	"strata/cmd/strata/internal/config"
 	"strata/cmd/strata/internal/unit"
 )
 
@@ -70,6 +72,22 @@ func TestTheAddressOfTheSocketIsNumeric(t *testing.T) {
 	} {
 		if got := numeric(address); strings.Contains(got, "localhost") || !strings.HasSuffix(got, want) {
 			t.Errorf("%s: %s, want %s", address, got, want)
+		}
+	}
+}
+
+// The address of an installed socket is compared to that of the configuration, so both are written in the same way.
+func TestTheAddressOfAnInstallation(t *testing.T) {
+	for _, address := range []string{"localhost:0", "0.0.0.0:0", ":0"} {
+		c := config.Default()
+		c.Listen = address
+		got, err := freeAddress(c)
+		if err != nil || strings.HasSuffix(got, ":0") || strings.Contains(got, "localhost") || numeric(got) != got {
+			t.Errorf("%s: %s, %v", address, got, err)
+		}
+		host, _, _ := net.SplitHostPort(got)
+		if want, _, _ := net.SplitHostPort(numeric(address)); host != want {
+			t.Errorf("%s: %s", address, got)
 		}
 	}
 }

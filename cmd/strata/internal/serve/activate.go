@@ -24,6 +24,12 @@ func activate(c *config.Config) (net.Listener, error) {
 	if err != nil {
 		return nil, fmt.Errorf("socket of systemd: %w", err)
 	}
+	return adopt(c, sockets)
+}
+
+// adopt returns the only one of the sockets, and sets its address in the configuration, whose rules for addresses beyond
+// loopback apply to it.
+func adopt(c *config.Config, sockets []net.Listener) (net.Listener, error) {
 	switch {
 	case len(sockets) == 0:
 		return nil, nil
@@ -34,7 +40,10 @@ func activate(c *config.Config) (net.Listener, error) {
 	if !ok {
 		return nil, fmt.Errorf("systemd passed the socket %s: expected a TCP address", sockets[0].Addr())
 	}
-	c.Listen = address.String() // the rules for addresses beyond loopback apply to it
+	if err := c.CheckListen(address.String()); err != nil {
+		return nil, fmt.Errorf("strata.socket: %w", err)
+	}
+	c.Listen = address.String()
 	return sockets[0], nil
 }
 

@@ -118,14 +118,20 @@ func describe(p *cli.Process, c *config.Config, idle time.Duration, show bool) (
 			return s, err
 		}
 	}
-	if old, err := connect.Service(p, c); err == nil && (c.IsDefault("listen") || strings.HasSuffix(c.Listen, ":0") || old.Listen == s.Listen) {
-		s.Listen = old.Listen // editors may know this address, and the service manager has it
+	if old, err := connect.Service(p, c); err == nil && stays(c, old.Listen) {
+		s.Listen = old.Listen
 	} else if !show {
 		if s.Listen, err = freeAddress(c); err != nil {
 			return s, err
 		}
 	}
 	return s, s.Check()
+}
+
+// stays reports whether an installed service keeps its address, which editors may know, and at which its manager listens.
+func stays(c *config.Config, address string) bool {
+	is := c.IsDefault("listen") || strings.HasSuffix(c.Listen, ":0") || address == numeric(c.Listen)
+	return is && c.CheckListen(address) == nil
 }
 
 // foldersOf returns the variables of this process that decide where the server's files are.

@@ -92,6 +92,15 @@ func TestTheAddressOfAnInstallation(t *testing.T) {
 	}
 }
 
+func TestAnInstallationKeepsItsAddress(t *testing.T) {
+	c := config.Default()
+	for address, want := range map[string]bool{"127.0.0.1:4711": true, "0.0.0.0:4711": false} {
+		if stays(c, address) != want {
+			t.Errorf("%s stays: %t", address, !want)
+		}
+	}
+}
+
 // refusing is a service manager that does not start anything.
 type refusing struct {
 	manager

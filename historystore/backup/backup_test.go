@@ -302,6 +302,10 @@ func TestRefusedRestoresChangeNothing(t *testing.T) {
 			t.Errorf("%s: error %v, want %v", file, err, want)
 		}
 	}
+	folder := filepath.Join(t.TempDir(), "new")
+	if _, err := Restore(t.Context(), garbage, filepath.Join(folder, "strata.db"), nil); err == nil || exists(folder) {
+		t.Errorf("a folder was created, error %v", err)
+	}
 	held, err := lock.Acquire(path)
 	if err != nil {
 		t.Fatal(err)

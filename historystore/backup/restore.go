@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"strata/historystore/database"
 	"strata/historystore/disk"
 	"strata/historystore/lock"
 	"strata/internal/failpoint"
@@ -28,13 +29,16 @@ type Restored struct {
 // lock.ErrLocked if a process has the database. Until the copy is complete and checked, nothing changes; after that, the
 // next start completes the restore, whenever this process dies.
 func Restore(ctx context.Context, file, path string, progress Progress) (r Restored, err error) {
+	if file, err = disk.Resolve(file); err != nil {
+		return r, err
+	}
+	if err := database.CheckHeader(file); err != nil { // before a folder is created
+		return r, err
+	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return r, err
 	}
 	if path, err = disk.Resolve(path); err != nil {
-		return r, err
-	}
-	if file, err = disk.Resolve(file); err != nil {
 		return r, err
 	}
 	l, err := lock.Acquire(path)

@@ -64,20 +64,16 @@ dist-test: ## check that two builds of a release, with different folders, caches
 	.ci/install-tools git zip
 	internal/dist/compare $(TARGETS)
 
-# DIST is the folder of a release; by default one of this system's architecture is built.
-dist-roots: RELEASE = $(or $(DIST),bin/roots)
-dist-roots: ## install and remove the packages in a clean Debian system, and run the container image (Linux, as root)
-	.ci/install-tools mmdebstrap systemd-nspawn podman crun ca-certificates
-	[ -n '$(DIST)' ] || { rm -rf bin/roots && GO=$(GO) internal/dist/build bin/roots linux/$$($(GO) env GOARCH); }
-	$(GO) test ./internal/dist/trial -v -count=1 -timeout 30m -args -dist $(abspath $(RELEASE)) -root "$$(internal/dist/root)"
-
+DIST  ?= bin/dist
 IMAGE ?= strata
 
-image: ## build the container image of the server with podman or buildah (IMAGE=name)
+dist-roots: ## install and remove the packages of bin/dist in a clean Debian system, and run the container image (Linux, as root)
+	.ci/install-tools mmdebstrap systemd-nspawn podman crun ca-certificates
+	$(GO) test ./internal/dist/trial -v -count=1 -timeout 30m -args -dist $(abspath $(DIST)) -root "$$(internal/dist/root)"
+
+image: ## build the container image of the server from bin/dist, with podman or buildah (IMAGE=name)
 	.ci/install-tools podman ca-certificates
-	rm -rf bin/image
-	GO=$(GO) internal/dist/build bin/image linux/$$($(GO) env GOARCH)
-	internal/dist/image bin/image/*.tar.gz $(IMAGE)
+	internal/dist/image $(DIST)/strata_*_linux_$$($(GO) env GOARCH).tar.gz $(IMAGE)
 
 EXAMPLE_PORT ?= 7720
 

@@ -31,10 +31,21 @@ var ErrNoService = errors.New("no service for this database and configuration")
 // Service returns the installed service, for the configured database and configuration file only. Its program is unknown.
 // The error wraps ErrNoService.
 func Service(p *cli.Process, c *config.Config) (unit.Service, error) {
-	if runtime.GOOS == "darwin" {
+	switch runtime.GOOS {
+	case "darwin":
 		return launchdService(p, c)
+	case "linux":
+		return systemdService(p, c)
 	}
-	text, err := os.ReadFile(filepath.Join(unit.SystemdFolder(p.Getenv), unit.SocketName))
+	return unit.Service{}, ErrNoService
+}
+
+func systemdService(p *cli.Process, c *config.Config) (unit.Service, error) {
+	folder := unit.SystemdFolder(p.Getenv)
+	if !filepath.IsAbs(folder) { // without a home; the current folder can be a stranger's
+		return unit.Service{}, ErrNoService
+	}
+	text, err := os.ReadFile(filepath.Join(folder, unit.SocketName))
 	if err != nil {
 		return unit.Service{}, fmt.Errorf("%w: %w", ErrNoService, err)
 	}
@@ -67,8 +78,9 @@ func configFile(p *cli.Process) string {
 // launchdService returns launchd's service. Its property list contains the configuration file, but neither the database nor
 // the address, so it is only for the default database.
 func launchdService(p *cli.Process, c *config.Config) (unit.Service, error) {
-	text, err := os.ReadFile(unit.PlistPath(p.Getenv))
-	if err != nil || unit.PlistConfigFile(string(text)) != configFile(p) || !c.IsDefault("db") {
+	path := unit.PlistPath(p.Getenv)
+	text, err := os.ReadFile(path)
+	if err != nil || !filepath.IsAbs(path) || unit.PlistConfigFile(string(text)) != configFile(p) || !c.IsDefault("db") {
 		return unit.Service{}, ErrNoService
 	}
 	return unit.Service{Listen: c.Listen, Database: c.DB, ConfigFile: configFile(p)}, nil

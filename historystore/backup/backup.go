@@ -12,6 +12,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"modernc.org/sqlite"
 
@@ -71,23 +72,25 @@ func Create(ctx context.Context, path, file string, opt Options) (Content, error
 	return place(ctx, path, file, opt.Replace, true, opt.Progress)
 }
 
-// checkTarget refuses a file that must not be replaced.
+// checkTarget refuses a file that must not be replaced, and a name that the database or its next start uses.
 func checkTarget(path, file string, replace bool) error {
 	info, err := os.Lstat(file)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil
-	case err != nil:
+	isNew := errors.Is(err, fs.ErrNotExist)
+	if err != nil && !isNew {
 		return err
-	case !info.Mode().IsRegular():
+	}
+	if !isNew && !info.Mode().IsRegular() {
 		return fmt.Errorf("%s is not a regular file", file)
 	}
-	for _, own := range []string{path, path + "-wal", path + "-shm", path + "-journal", lock.Path(path)} {
-		if ownInfo, err := os.Stat(own); err == nil && os.SameFile(info, ownInfo) {
-			return fmt.Errorf("%s belongs to the database itself", file)
-		}
+	belongs := strings.HasPrefix(file, path+copyName)
+	for _, own := range []string{path, path + "-wal", path + "-shm", path + "-journal", lock.Path(path), path + ready, database.Unfinished(path)} {
+		ownInfo, err := os.Stat(own)
+		belongs = belongs || file == own || err == nil && !isNew && os.SameFile(info, ownInfo)
 	}
-	if !replace {
+	if belongs {
+		return fmt.Errorf("%s belongs to the database itself", file)
+	}
+	if !isNew && !replace {
 		return fmt.Errorf("%w: %s", ErrExists, file)
 	}
 	return nil
@@ -105,6 +108,9 @@ func place(ctx context.Context, path, file string, replace, check bool, progress
 		}
 	}()
 	if c, err = duplicate(ctx, path, staged, check, progress); err != nil {
+		if errors.Is(err, database.ErrFull) { // nothing is written to the database
+			err = fmt.Errorf("%w: %s", database.ErrFull, filepath.Dir(file))
+		}
 		return c, err
 	}
 	if replace {
@@ -150,6 +156,10 @@ func duplicate(ctx context.Context, path, file string, check bool, progress Prog
 		return Content{}, err
 	}
 	defer source.Close()
+	// An older program can copy a newer database, but no program copies another's.
+	if _, err := database.CheckVersion(ctx, source, path); err != nil && !errors.Is(err, database.ErrNewer) {
+		return Content{}, database.Translate(path, err)
+	}
 	conn, err := source.Conn(ctx)
 	if err != nil {
 		return Content{}, database.Translate(path, err)
@@ -168,7 +178,7 @@ func duplicate(ctx context.Context, path, file string, check bool, progress Prog
 	if err != nil {
 		return Content{}, database.Translate(path, err)
 	}
-	got, err := verify(ctx, file, check)
+	got, err := verify(ctx, file, path, check)
 	if err == nil && (got.Schema != original.Schema || got.Sessions != original.Sessions || got.Messages != original.Messages) {
 		err = fmt.Errorf("%w %s", ErrCopy, path)
 	}
@@ -206,8 +216,9 @@ func copyPages(ctx context.Context, conn any, file string, progress Progress) (e
 // pageBytes is the size of a database's pages.
 const pageBytes = 4096
 
-// verify makes a new copy a single file, without a write-ahead log, reads it, and returns its content.
-func verify(ctx context.Context, file string, check bool) (Content, error) {
+// verify makes a new copy of a database a single file, without a write-ahead log, reads it, and returns its content. Errors
+// name the database, as the copy has no name yet.
+func verify(ctx context.Context, file, path string, check bool) (Content, error) {
 	db, err := sql.Open("sqlite", database.Name(file, "rw", "synchronous(FULL)", "journal_mode(DELETE)"))
 	if err != nil {
 		return Content{}, err
@@ -216,9 +227,9 @@ func verify(ctx context.Context, file string, check bool) (Content, error) {
 	db.SetMaxOpenConns(1)
 	c, err := contentOf(ctx, db)
 	if err == nil && check {
-		err = integrity(ctx, db, file)
+		err = integrity(ctx, db, path)
 	}
-	return c, database.Translate(file, err)
+	return c, database.Translate(path, err)
 }
 
 // integrity checks each page of a copy, its indexes, and the search index.
@@ -262,13 +273,6 @@ func Inspect(ctx context.Context, file string) (Content, error) {
 	file, err := disk.Resolve(file)
 	if err != nil {
 		return Content{}, err
-	}
-	info, err := os.Stat(file)
-	switch {
-	case err != nil:
-		return Content{}, err
-	case !info.Mode().IsRegular():
-		return Content{}, fmt.Errorf("%s is not a file", file)
 	}
 	if err := database.CheckHeader(file); err != nil {
 		return Content{}, err

@@ -223,7 +223,7 @@ func TestADamagedDatabaseIsNoBackup(t *testing.T) {
 	path := newDatabase(t, schema.Newest(), 200)
 	damage(t, path)
 	folder := t.TempDir()
-	if _, err := Create(t.Context(), path, filepath.Join(folder, "file"), Options{}); !errors.Is(err, database.ErrDamaged) {
+	if _, err := Create(t.Context(), path, filepath.Join(folder, "file"), Options{}); !errors.Is(err, database.ErrDamaged) || !strings.Contains(err.Error(), path) || strings.Contains(err.Error(), "\n") {
 		t.Errorf("error %v", err)
 	}
 	if entries, err := os.ReadDir(folder); len(entries) != 0 || err != nil {
@@ -302,6 +302,10 @@ func TestRefusedRestoresChangeNothing(t *testing.T) {
 			t.Errorf("%s: error %v, want %v", file, err, want)
 		}
 	}
+	folder := filepath.Join(t.TempDir(), "new")
+	if _, err := Restore(t.Context(), garbage, filepath.Join(folder, "strata.db"), nil); err == nil || exists(folder) {
+		t.Errorf("a folder was created, error %v", err)
+	}
 	held, err := lock.Acquire(path)
 	if err != nil {
 		t.Fatal(err)
@@ -317,6 +321,81 @@ func TestRefusedRestoresChangeNothing(t *testing.T) {
 	}
 	if left, err := filepath.Glob(path + ".re*"); len(left) != 0 || err != nil {
 		t.Errorf("%v is left, %v", left, err)
+	}
+}
+
+// A start would remove a backup of such a name, or make it the database.
+func TestBackupsDoNotGetTheNamesOfTheDatabasesOwnFiles(t *testing.T) {
+	path := newDatabase(t, schema.Newest(), 1)
+	for _, suffix := range []string{"-wal", "-shm", "-journal", ".lock", ".restoring", ".new", ".schema-5"} {
+		if _, err := Create(t.Context(), path, path+suffix, Options{Replace: true}); err == nil || !strings.Contains(err.Error(), "belongs to the database") {
+			t.Errorf("%s: error %v", suffix, err)
+		}
+	}
+	if _, err := Create(t.Context(), path, path+".old", Options{}); err != nil {
+		t.Error(err)
+	}
+}
+
+// The database of another program is neither copied nor taken for one that lacks tables.
+func TestADatabaseOfAnotherProgramIsNotBackedUp(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "other.db")
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	db := open(t, path)
+	exec(t, db, "CREATE TABLE session (id)")
+	exec(t, db, "CREATE TABLE message (id)")
+	db.Close()
+	file := filepath.Join(t.TempDir(), "file")
+	if _, err := Create(t.Context(), path, file, Options{}); err == nil || !strings.Contains(err.Error(), "belongs to another program") {
+		t.Errorf("error %v", err)
+	}
+	if _, err := os.Stat(file); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the backup exists: %v", err)
+	}
+}
+
+// An earlier restore can have kept a database under the same name, where the times of files are coarse.
+func TestARestoreKeepsEachPreviousDatabase(t *testing.T) {
+	path := newDatabase(t, schema.Newest(), 1)
+	at := time.Date(2026, 1, 5, 10, 0, 0, 0, time.UTC)
+	earlier, err := nameOfReplaced(path, at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	create(t, earlier, schema.Newest(), 2)
+	create(t, path+ready, schema.Newest(), 3)
+	if err := os.Chtimes(path+ready, at, at); err != nil {
+		t.Fatal(err)
+	}
+	replaced, err := Complete(path)
+	if err != nil || replaced == earlier || count(t, earlier) != 2 || count(t, replaced) != 1 || count(t, path) != 3 {
+		t.Errorf("the previous database is kept as %s, %v", replaced, err)
+	}
+}
+
+// A failure after the copy is complete does not end the restore.
+func TestTheErrorOfAnIncompleteRestore(t *testing.T) {
+	path := newDatabase(t, schema.Newest(), 1)
+	if err := os.MkdirAll(filepath.Join(path+"-shm", "x"), 0o700); err != nil { // cannot be removed
+		t.Fatal(err)
+	}
+	create(t, path+ready, schema.Newest(), 3)
+	if _, err := Complete(path); err == nil || !strings.Contains(err.Error(), "the next start completes the restore") {
+		t.Errorf("error %v", err)
+	}
+	if err := os.RemoveAll(path + "-shm"); err != nil {
+		t.Fatal(err)
+	}
+	if replaced, err := Complete(path); err != nil || count(t, replaced) != 1 || count(t, path) != 3 {
+		t.Errorf("%s, %v", replaced, err)
+	}
+	if err := os.Mkdir(path+ready, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Complete(path); err == nil || count(t, path) != 3 {
+		t.Errorf("a folder became the database: %v", err)
 	}
 }
 
@@ -388,6 +467,21 @@ func TestCopiesAreBounded(t *testing.T) {
 	Prune(path, time.Now().Add(MaxCopyAge+time.Minute), quiet)
 	if all, _ = Copies(path); len(all) != 0 {
 		t.Errorf("copies %+v", all)
+	}
+}
+
+// The name of a database is no pattern: the unfinished copy of another stays.
+func TestOnlyOwnUnfinishedCopiesAreRemoved(t *testing.T) {
+	folder := t.TempDir()
+	own, other := filepath.Join(folder, ".[a].db.restoring-1.tmp"), filepath.Join(folder, ".a.db.restoring-1.tmp")
+	for _, name := range []string{own, other} {
+		if err := os.WriteFile(name, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	Prune(filepath.Join(folder, "[a].db"), time.Now(), quiet)
+	if exists(own) || !exists(other) {
+		t.Errorf("own %t, other %t", exists(own), exists(other))
 	}
 }
 

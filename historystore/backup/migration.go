@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -115,15 +114,19 @@ func Prune(path string, now time.Time, log *slog.Logger) {
 		}
 		log.Info("an old copy of the database is removed", slog.String("path", c.Path))
 	}
-	// What a crash left of a copy. The caller has the lock, so none is being made.
+	removeUnfinished(path)
+}
+
+// removeUnfinished removes what a crash left of a copy. The caller has the lock, so none is being made.
+func removeUnfinished(path string) {
 	folder, base := filepath.Split(path)
-	for _, pattern := range []string{"." + base + copyName + "*", "." + base + ready + "-*"} {
-		left, err := fs.Glob(os.DirFS(folder), pattern)
-		if err != nil {
-			continue
-		}
-		for _, n := range left {
-			os.Remove(filepath.Join(folder, n))
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return
+	}
+	for _, e := range entries {
+		if name, found := strings.CutPrefix(e.Name(), "."+base); found && (strings.HasPrefix(name, copyName) || strings.HasPrefix(name, ready+"-")) {
+			os.Remove(filepath.Join(folder, e.Name()))
 		}
 	}
 }

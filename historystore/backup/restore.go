@@ -7,7 +7,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
+	"strata/historystore/database"
 	"strata/historystore/disk"
 	"strata/historystore/lock"
 	"strata/internal/failpoint"
@@ -27,13 +29,16 @@ type Restored struct {
 // lock.ErrLocked if a process has the database. Until the copy is complete and checked, nothing changes; after that, the
 // next start completes the restore, whenever this process dies.
 func Restore(ctx context.Context, file, path string, progress Progress) (r Restored, err error) {
+	if file, err = disk.Resolve(file); err != nil {
+		return r, err
+	}
+	if err := database.CheckHeader(file); err != nil { // before a folder is created
+		return r, err
+	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return r, err
 	}
 	if path, err = disk.Resolve(path); err != nil {
-		return r, err
-	}
-	if file, err = disk.Resolve(file); err != nil {
 		return r, err
 	}
 	l, err := lock.Acquire(path)
@@ -67,15 +72,27 @@ func same(a, b string) bool {
 // Finish completes a restore that was interrupted, and returns the path at which the previous database is kept, empty if
 // there was none. Each step can be repeated. The caller has the lock of the database.
 func Finish(path string) (replaced string, err error) {
-	info, err := os.Stat(path + ready)
-	if errors.Is(err, fs.ErrNotExist) {
+	info, err := os.Lstat(path + ready)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		return "", nil
+	case err != nil:
+		return "", err
+	case !info.Mode().IsRegular():
+		return "", fmt.Errorf("%s is not a file: remove it", path+ready)
 	}
+	if replaced, err = exchange(path, info.ModTime()); err != nil {
+		return "", fmt.Errorf("%w; the next start completes the restore", err)
+	}
+	return replaced, nil
+}
+
+// exchange replaces a database by the copy that was complete at a time.
+func exchange(path string, at time.Time) (replaced string, err error) {
+	kept, err := nameOfReplaced(path, at)
 	if err != nil {
 		return "", err
 	}
-	// The name must be the same if the restore is interrupted and completed later.
-	kept := path + ".replaced-" + info.ModTime().UTC().Format("20060102T150405.000000000Z")
 	// SQLite finds the log of a database by its name.
 	for _, suffix := range []string{"", "-wal", "-journal"} {
 		failpoint.Hit("restore")
@@ -94,10 +111,31 @@ func Finish(path string) (replaced string, err error) {
 	if err := os.Rename(path+ready, path); err != nil {
 		return "", err
 	}
-	if _, err := os.Stat(kept); err == nil {
+	if exists(kept) {
 		replaced = kept
 	}
 	return replaced, disk.SyncDir(filepath.Dir(path))
+}
+
+// nameOfReplaced returns where the previous database is kept. The name must be the same if the restore is interrupted and
+// completed later, so it is the time of the copy. Where the times of files are coarse, an earlier restore can have that name:
+// then the copy gets a later time.
+func nameOfReplaced(path string, at time.Time) (string, error) {
+	for {
+		kept := path + ".replaced-" + at.UTC().Format("20060102T150405.000000000Z")
+		if !exists(path) || !exists(kept) {
+			return kept, nil
+		}
+		at = at.Truncate(time.Second).Add(2 * time.Second) // which each file system can store
+		if err := os.Chtimes(path+ready, at, at); err != nil {
+			return "", err
+		}
+	}
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
 }
 
 // Unfinished reports whether a restore was interrupted after its backup was copied.
@@ -106,8 +144,7 @@ func Unfinished(path string) bool {
 	if err != nil {
 		return false
 	}
-	_, err = os.Lstat(path + ready)
-	return err == nil
+	return exists(path + ready)
 }
 
 // Complete is Finish for a caller without the lock. The error wraps lock.ErrLocked if a process has the database.

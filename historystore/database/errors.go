@@ -4,6 +4,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"strings"
 
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
@@ -62,8 +63,9 @@ func Translate(path string, err error) error {
 	return errors.New(e.Error())
 }
 
-// Damaged returns ErrDamaged with a database, a fault and the remedy.
+// Damaged returns ErrDamaged with a database, a fault and the remedy, in one line.
 func Damaged(path, detail string) error {
+	detail = strings.ReplaceAll(detail, "\n", " ")
 	return fmt.Errorf("%w: %s: %s; nothing was deleted: restore a backup with `strata restore FILE`, or move the file away "+
 		"to start with a new one (sqlite3's .recover may save its content)", ErrDamaged, path, detail)
 }

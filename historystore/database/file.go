@@ -92,8 +92,6 @@ func Prepare(ctx context.Context, path string, busy time.Duration, by schema.Pro
 		return Contents{}, create(ctx, path, by)
 	case err != nil:
 		return Contents{}, err
-	case !info.Mode().IsRegular():
-		return Contents{}, fmt.Errorf("%s is not a file", path)
 	}
 	if err := checkHead(path); err != nil {
 		return Contents{}, err
@@ -121,13 +119,6 @@ func Check(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	info, err := os.Stat(path)
-	switch {
-	case err != nil:
-		return err
-	case !info.Mode().IsRegular():
-		return fmt.Errorf("%s is not a file", path)
-	}
 	if err := checkHead(path); err != nil {
 		return err
 	}
@@ -151,6 +142,9 @@ func readOnly(path string, busy time.Duration, fn func(db *sql.DB) error) error 
 
 // checkHead checks that the files can be written, and the first bytes of the database.
 func checkHead(path string) error {
+	if err := checkFile(path); err != nil {
+		return err
+	}
 	if err := checkWritable(path); err != nil {
 		return err
 	}
@@ -167,12 +161,15 @@ func checkWritable(path string) error {
 	return err
 }
 
+// Unfinished returns the name of a database that is being created.
+func Unfinished(path string) string { return path + ".new" }
+
 // create creates a complete database under a temporary name and renames it, so that path is never an unfinished one.
 func create(ctx context.Context, path string, by schema.Program) error {
 	if info, err := os.Stat(path + "-wal"); err == nil && info.Size() > 0 {
 		return Damaged(path, "the file is missing, but its log "+info.Name()+" exists and would be lost")
 	}
-	unfinished := path + ".new"
+	unfinished := Unfinished(path)
 	for _, name := range []string{unfinished, unfinished + "-journal"} {
 		if err := os.Remove(name); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return err
@@ -204,8 +201,20 @@ func fill(ctx context.Context, path string, by schema.Program) error {
 	return errors.Join(schema.Create(ctx, db, by), db.Close())
 }
 
+// checkFile returns an error if path is not a file: to open a named pipe would wait for another process.
+func checkFile(path string) error {
+	info, err := os.Stat(path)
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%s is not a file", path)
+	}
+	return err
+}
+
 // CheckHeader checks the first bytes of the file. SQLite would accept an empty file as a new database.
 func CheckHeader(path string) error {
+	if err := checkFile(path); err != nil {
+		return err
+	}
 	got, err := disk.Head(path, len(header))
 	switch {
 	case err != nil:
@@ -252,7 +261,7 @@ func QuickCheck(ctx context.Context, db *sql.DB, path string) error {
 		return err
 	}
 	if result != "ok" {
-		return Damaged(path, strings.ReplaceAll(result, "\n", " "))
+		return Damaged(path, result)
 	}
 	return nil
 }

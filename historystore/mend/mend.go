@@ -80,7 +80,7 @@ func faults(ctx context.Context, db *sql.DB, path string) (names []string, err e
 			switch {
 			case line == "ok":
 			case name == "":
-				return nil, database.Damaged(path, strings.ReplaceAll(result, "\n", " "))
+				return nil, database.Damaged(path, result)
 			case !slices.Contains(names, name):
 				names = append(names, name)
 			}
@@ -159,7 +159,7 @@ func rebuild(ctx context.Context, db *sql.DB, path string, names []string) error
 	}
 	defer tx.Rollback()
 	for _, name := range names {
-		statement := `REINDEX "` + name + `"`
+		statement := `REINDEX "` + strings.ReplaceAll(name, `"`, `""`) + `"`
 		if name == SearchIndex {
 			statement = "INSERT INTO message_fts (message_fts) VALUES ('rebuild')"
 		}
@@ -172,7 +172,7 @@ func rebuild(ctx context.Context, db *sql.DB, path string, names []string) error
 		return err
 	}
 	if result != "ok" {
-		return database.Damaged(path, strings.ReplaceAll(result, "\n", " "))
+		return database.Damaged(path, result)
 	}
 	return tx.Commit()
 }

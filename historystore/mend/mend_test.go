@@ -147,6 +147,23 @@ func TestFaultsOfIndexes(t *testing.T) {
 }
 
 // Only the log of a database that no process has is written into it.
+func TestTheNameOfAnIndexIsNoStatement(t *testing.T) {
+	path, name := newDatabase(t), `a"; DELETE FROM message; --`
+	change(t, path, func(db *sql.DB) error {
+		if _, err := db.Exec(`CREATE INDEX "a""; DELETE FROM message; --" ON message (at)`); err != nil {
+			return err
+		}
+		return rebuild(t.Context(), db, path, []string{name})
+	})
+	change(t, path, func(db *sql.DB) error {
+		var n int
+		if err := db.QueryRow("SELECT count(*) FROM message").Scan(&n); err != nil || n != 100 {
+			return fmt.Errorf("%d messages, %w", n, err)
+		}
+		return nil
+	})
+}
+
 func TestTheLogIsEmptied(t *testing.T) {
 	original, path := newDatabase(t), filepath.Join(t.TempDir(), "strata.db")
 	change(t, original, func(db *sql.DB) error {

@@ -12,7 +12,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
-	"sync/atomic"
+	"sync"
 	"time"
 
 	"github.com/zalando/go-keyring"
@@ -34,12 +34,20 @@ type backend interface {
 	Delete(service, name string) error
 }
 
+// pause is the time after a failed Get in which others fail with the same error: each could ask the user to unlock the keyring.
+const pause = 10 * time.Second
+
 // Keyring is a keyring. Its methods are safe for concurrent use.
 type Keyring struct {
 	limit   time.Duration
 	backend backend
 	reason  string // why there is none; empty if there is one
-	busy    atomic.Bool
+
+	mu      sync.Mutex
+	running chan struct{} // closed at the end of the running call; nil if none is running
+	late    bool          // the running call has exceeded the limit
+	failure error         // of the last Get; nil if the keyring has responded since
+	failed  time.Time
 }
 
 // System returns the keyring of the user's session, none if getenv is nil.
@@ -85,7 +93,26 @@ func (k *Keyring) Set(name, secret string) error {
 
 // Get returns a secret. Errors wrap ErrUnavailable, or fs.ErrNotExist if the keyring does not contain it.
 func (k *Keyring) Get(name string) (string, error) {
-	return k.call(func() (string, error) { return k.backend.Get(service, name) })
+	if err := k.paused(); err != nil {
+		return "", err
+	}
+	secret, err := k.call(func() (string, error) { return k.backend.Get(service, name) })
+	if errors.Is(err, ErrUnavailable) {
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		k.failure, k.failed = err, time.Now()
+	}
+	return secret, err
+}
+
+// paused returns the error of the last Get, if that was a moment ago.
+func (k *Keyring) paused() error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if time.Since(k.failed) < pause {
+		return k.failure
+	}
+	return nil
 }
 
 // Delete removes a secret. Errors are those of Get.
@@ -94,14 +121,17 @@ func (k *Keyring) Delete(name string) error {
 	return err
 }
 
-// call runs a call for at most the limit. A call that does not return is left behind; until it does, others fail at once, so
-// at most one is left behind.
+// call runs a call after those that are running, for at most the limit. A call that does not return is left behind; until it
+// does, others fail at once, so at most one is left behind.
 func (k *Keyring) call(do func() (string, error)) (string, error) {
 	if k.reason != "" {
 		return "", fmt.Errorf("%w: %s", ErrUnavailable, k.reason)
 	}
-	if !k.busy.CompareAndSwap(false, true) {
-		return "", fmt.Errorf("%w: it has not responded yet", ErrUnavailable)
+	timeout := time.NewTimer(k.limit)
+	defer timeout.Stop()
+	running, err := k.begin(timeout.C)
+	if err != nil {
+		return "", err
 	}
 	type result struct {
 		secret string
@@ -110,17 +140,54 @@ func (k *Keyring) call(do func() (string, error)) (string, error) {
 	done := make(chan result, 1)
 	go func() { // ends when the keyring responds
 		secret, err := do()
-		k.busy.Store(false)
+		err = translate(err)
+		k.end(running, err)
 		done <- result{secret, err}
 	}()
-	timeout := time.NewTimer(k.limit)
-	defer timeout.Stop()
 	select {
 	case r := <-done:
-		return r.secret, translate(r.err)
+		return r.secret, r.err
 	case <-timeout.C:
-		return "", fmt.Errorf("%w: it does not respond, or is locked", ErrUnavailable)
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		k.late = k.running == running
+		return "", errSilent
 	}
+}
+
+var errSilent = fmt.Errorf("%w: it does not respond, or is locked", ErrUnavailable)
+
+// begin waits until no call is running, and begins one.
+func (k *Keyring) begin(timeout <-chan time.Time) (running chan struct{}, err error) {
+	for {
+		k.mu.Lock()
+		other, late := k.running, k.late
+		if other == nil {
+			running = make(chan struct{})
+			k.running = running
+			k.mu.Unlock()
+			return running, nil
+		}
+		k.mu.Unlock()
+		if late {
+			return nil, fmt.Errorf("%w: it has not responded yet", ErrUnavailable)
+		}
+		select {
+		case <-other:
+		case <-timeout:
+			return nil, errSilent
+		}
+	}
+}
+
+func (k *Keyring) end(running chan struct{}, err error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.running, k.late = nil, false
+	if !errors.Is(err, ErrUnavailable) {
+		k.failure = nil
+	}
+	close(running)
 }
 
 func translate(err error) error {

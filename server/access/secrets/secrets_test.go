@@ -27,11 +27,13 @@ const inside = "STRATA_TEST_INSIDE_BUS"
 // slow is a keyring whose calls wait for gate, if there is one, and fail with err.
 type slow struct {
 	Memory
-	err  error
-	gate chan struct{}
+	err   error
+	gate  chan struct{}
+	calls int
 }
 
 func (s *slow) wait() error {
+	s.calls++
 	if s.gate != nil {
 		<-s.gate
 	}
@@ -104,6 +106,47 @@ func TestAKeyringThatDoesNotRespond(t *testing.T) {
 		synctest.Wait()
 		if got, err := k.Get("a"); got != "secret" || err != nil {
 			t.Errorf("%q, %v", got, err)
+		}
+	})
+}
+
+// Two calls at once, such as those of two clients that connect, both get their secret.
+func TestCallsWaitForEachOther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &slow{Memory: Memory{"strata/a": "secret"}, gate: make(chan struct{})}
+		k := &Keyring{limit: time.Minute, backend: f}
+		for range 2 {
+			go func() {
+				if got, err := k.Get("a"); got != "secret" || err != nil {
+					t.Errorf("%q, %v", got, err)
+				}
+			}()
+		}
+		synctest.Wait()
+		close(f.gate)
+	})
+}
+
+// A user who does not unlock the keyring is not asked again at once.
+func TestALockedKeyringIsLeftAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &slow{Memory: Memory{"strata/a": "secret"}, err: errors.New("it is locked")}
+		k := &Keyring{limit: time.Minute, backend: f}
+		for range 3 {
+			if _, err := k.Get("a"); !errors.Is(err, ErrUnavailable) {
+				t.Errorf("error %v", err)
+			}
+		}
+		if f.calls != 1 {
+			t.Errorf("%d calls", f.calls)
+		}
+		f.err = nil
+		if _, err := k.Get("a"); !errors.Is(err, ErrUnavailable) {
+			t.Errorf("a moment later: %v", err)
+		}
+		time.Sleep(pause)
+		if got, err := k.Get("a"); got != "secret" || err != nil {
+			t.Errorf("after the pause: %q, %v", got, err)
 		}
 	})
 }

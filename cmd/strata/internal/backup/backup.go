@@ -6,10 +6,8 @@ package backup
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
@@ -52,7 +50,7 @@ func backup(ctx context.Context, p *cli.Process, flags *pflag.FlagSet, file stri
 	if err != nil {
 		return err
 	}
-	content, err := store.Create(ctx, database(p, c), file, store.Options{Replace: force, Progress: progress(p)})
+	content, err := store.Create(ctx, connect.Database(p, c), file, store.Options{Replace: force, Progress: progress(p)})
 	if errors.Is(err, store.ErrExists) {
 		err = fmt.Errorf("%w; --force replaces it", err)
 	}
@@ -61,21 +59,13 @@ func backup(ctx context.Context, p *cli.Process, flags *pflag.FlagSet, file stri
 	}
 	warnOfResults(p, c)
 	if asJSON {
-		return writeJSON(p.Stdout, struct {
+		return p.WriteJSON(struct {
 			File string `json:"file"`
 			store.Content
 		}{file, content})
 	}
 	_, err = fmt.Fprintf(p.Stdout, "backed up %s to %s\n", describe(content), file)
 	return err
-}
-
-// database returns the path of the database: that of the running server, unless the configuration names one.
-func database(p *cli.Process, c *config.Config) string {
-	if running, err := connect.FindServer(p); err == nil && c.IsDefault("db") {
-		return running.Database
-	}
-	return c.DB
 }
 
 // warnOfResults names results of turns that are not in the database yet.
@@ -111,15 +101,6 @@ func progress(p *cli.Process) store.Progress {
 	}
 }
 
-func writeJSON(w io.Writer, value any) error {
-	text, err := json.MarshalIndent(value, "", "  ")
-	if err != nil {
-		return err
-	}
-	_, err = w.Write(append(text, '\n'))
-	return err
-}
-
 // RestoreCommand returns `strata restore`.
 func RestoreCommand(p *cli.Process) *cobra.Command {
 	var asJSON bool
@@ -148,7 +129,7 @@ func restore(ctx context.Context, p *cli.Process, flags *pflag.FlagSet, file str
 	if err != nil {
 		return err
 	}
-	path := database(p, c)
+	path := connect.Database(p, c)
 	if original := store.Original(file); original != "" && !flags.Changed("db") && !cli.SameFile(original, path) {
 		return fmt.Errorf("restore: %s is a copy of another database than %s: add --db %s to restore that one", file, path, shellword.Quote(original))
 	}
@@ -160,7 +141,7 @@ func restore(ctx context.Context, p *cli.Process, flags *pflag.FlagSet, file str
 	case err != nil:
 		return fmt.Errorf("restore: %w", err)
 	case asJSON:
-		return writeJSON(p.Stdout, struct {
+		return p.WriteJSON(struct {
 			Database string `json:"database"`
 			store.Restored
 		}{path, r})

@@ -5,6 +5,7 @@
 package cli
 
 import (
+	"encoding/json"
 	"io"
 	"os"
 
@@ -41,6 +42,16 @@ func (p *Process) Token(c *config.Config) (access.Token, error) {
 		return c.Token, nil
 	}
 	return access.LoadOrCreateToken(c.TokenFile)
+}
+
+// WriteJSON writes a value as indented JSON.
+func (p *Process) WriteJSON(value any) error {
+	text, err := json.MarshalIndent(value, "", "  ")
+	if err != nil {
+		return err
+	}
+	_, err = p.Stdout.Write(append(text, '\n'))
+	return err
 }
 
 // SameFile reports whether two paths lead to one file. A path that leads nowhere does not.

@@ -54,15 +54,19 @@ func (l *loader) wrong(dotted, format string, args ...any) {
 	l.problems.add(l.Origin(dotted), dotted, fmt.Errorf(format, args...))
 }
 
-// checkListen refuses an address beyond loopback unless all that makes it safe is configured.
 func (l *loader) checkListen() {
-	opt := access.ListenOptions{Token: l.Token, TLS: l.TLS.Cert != "", BehindProxy: l.BehindProxy, Roots: l.Workspaces.Roots}
+	if err := l.CheckListen(l.Listen); err != nil {
+		l.wrong("listen", "%w", err)
+	}
+}
+
+// CheckListen refuses an address beyond loopback unless all that makes it safe is configured.
+func (c *Config) CheckListen(address string) error {
+	opt := access.ListenOptions{Token: c.Token, TLS: c.TLS.Cert != "", BehindProxy: c.BehindProxy, Roots: c.Workspaces.Roots}
 	if opt.Token.IsZero() {
 		opt.Token = access.NewToken() // stands for the token file's, which the server creates if it is missing
 	}
-	if err := access.CheckListen(l.Listen, opt); err != nil {
-		l.wrong("listen", "%w", err)
-	}
+	return access.CheckListen(address, opt)
 }
 
 // checkRules checks the number of rules: each was read by itself.

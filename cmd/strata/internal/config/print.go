@@ -32,15 +32,16 @@ func (c *Config) Print(w io.Writer, keys ...string) error {
 	return table.Flush()
 }
 
-// selected reports whether one of the keys stands for a setting, and notes that key. Without keys all settings are selected.
+// selected reports whether one of the keys stands for a setting, and notes each that does. Without keys all settings are
+// selected.
 func selected(dotted string, keys []string, found map[string]bool) bool {
+	is := len(keys) == 0
 	for _, key := range keys {
 		if dotted == key || strings.HasPrefix(dotted, key+".") {
-			found[key] = true
-			return true
+			found[key], is = true, true
 		}
 	}
-	return len(keys) == 0
+	return is
 }
 
 // Keys returns the keys of all settings, with dots.

@@ -50,6 +50,20 @@ func TestAnUnsetSecretIsNotMasked(t *testing.T) {
 	}
 }
 
+func TestSomeSettingsArePrinted(t *testing.T) {
+	c, err := Load(Sources{Getenv: variables(t, nil)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for keys, want := range map[string]bool{"log log.file": true, "log.file log": true, "log lo": false, "log.file.x": false} {
+		var b bytes.Buffer
+		err := c.Print(&b, strings.Fields(keys)...)
+		if (err == nil) != want || want && (!strings.Contains(b.String(), "log.level:") || strings.Contains(b.String(), "model:")) {
+			t.Errorf("%s: error %v\n%s", keys, err, &b)
+		}
+	}
+}
+
 // Text that is no decimal number stays text: an infinity or a NaN would pass every limit.
 func TestScalarsOfTheCommandLine(t *testing.T) {
 	for text, want := range map[string]any{

@@ -33,6 +33,15 @@ func FindServer(p *cli.Process) (access.ServerFile, error) {
 	return running, err
 }
 
+// Database returns the path of the database that commands without a server use: that of the running server, unless the
+// configuration names one.
+func Database(p *cli.Process, c *config.Config) string {
+	if running, err := FindServer(p); err == nil && c.IsDefault("db") {
+		return running.Database
+	}
+	return c.DB
+}
+
 // webSocketURL returns the address to dial for the address that a server publishes.
 func webSocketURL(server string) (string, error) {
 	u, err := url.Parse(server)

@@ -14,6 +14,7 @@ import (
 	"strata/cmd/strata/internal/cli"
 	"strata/cmd/strata/internal/config"
 	"strata/cmd/strata/internal/unit"
+	"strata/historystore"
 	"strata/server/access"
 )
 
@@ -21,6 +22,7 @@ const (
 	wakeTimeout  = 30 * time.Second // a start recovers and migrates the database
 	knockTimeout = 2 * time.Second  // for the connection
 	maxKnocks    = 3                // the server may exit because it is idle while a client connects
+	lockTimeout  = 15 * time.Second // until a process has the database, which is early in its start
 )
 
 // ErrNoService means that no service manager starts the server that this process would start.
@@ -29,10 +31,21 @@ var ErrNoService = errors.New("no service for this database and configuration")
 // Service returns the installed service, for the configured database and configuration file only. Its program is unknown.
 // The error wraps ErrNoService.
 func Service(p *cli.Process, c *config.Config) (unit.Service, error) {
-	if runtime.GOOS == "darwin" {
+	switch runtime.GOOS {
+	case "darwin":
 		return launchdService(p, c)
+	case "linux":
+		return systemdService(p, c)
 	}
-	text, err := os.ReadFile(filepath.Join(unit.SystemdFolder(p.Getenv), unit.SocketName))
+	return unit.Service{}, ErrNoService
+}
+
+func systemdService(p *cli.Process, c *config.Config) (unit.Service, error) {
+	folder := unit.SystemdFolder(p.Getenv)
+	if !filepath.IsAbs(folder) { // without a home; the current folder can be a stranger's
+		return unit.Service{}, ErrNoService
+	}
+	text, err := os.ReadFile(filepath.Join(folder, unit.SocketName))
 	if err != nil {
 		return unit.Service{}, fmt.Errorf("%w: %w", ErrNoService, err)
 	}
@@ -47,20 +60,30 @@ func Service(p *cli.Process, c *config.Config) (unit.Service, error) {
 }
 
 func servesThis(p *cli.Process, c *config.Config, s unit.Service) bool {
-	file := p.ConfigFile
-	if file != "" {
-		file, _ = filepath.Abs(file)
-	}
-	return file == s.ConfigFile && (filepath.Clean(c.DB) == filepath.Clean(s.Database) || cli.SameFile(c.DB, s.Database))
+	return configFile(p) == s.ConfigFile && (filepath.Clean(c.DB) == filepath.Clean(s.Database) || cli.SameFile(c.DB, s.Database))
 }
 
-// launchdService compares the property list with that of this configuration, since it contains neither the database nor
-// the address.
+// configFile returns the absolute path of --config; empty without it.
+func configFile(p *cli.Process) string {
+	if p.ConfigFile == "" {
+		return ""
+	}
+	file, err := filepath.Abs(p.ConfigFile)
+	if err != nil {
+		return p.ConfigFile
+	}
+	return file
+}
+
+// launchdService returns launchd's service. Its property list contains the configuration file, but neither the database nor
+// the address, so it is only for the default database.
 func launchdService(p *cli.Process, c *config.Config) (unit.Service, error) {
-	if _, err := os.Stat(unit.PlistPath(p.Getenv)); err != nil || p.ConfigFile != "" || !c.IsDefault("db") {
+	path := unit.PlistPath(p.Getenv)
+	text, err := os.ReadFile(path)
+	if err != nil || !filepath.IsAbs(path) || unit.PlistConfigFile(string(text)) != configFile(p) || !c.IsDefault("db") {
 		return unit.Service{}, ErrNoService
 	}
-	return unit.Service{Listen: c.Listen, Database: c.DB}, nil
+	return unit.Service{Listen: c.Listen, Database: c.DB, ConfigFile: configFile(p)}, nil
 }
 
 // Wake makes the service manager start the server, and waits until clients can find it. It sends nothing to the address of
@@ -77,11 +100,11 @@ func Wake(ctx context.Context, p *cli.Process, c *config.Config) (access.ServerF
 		if err := kickstart(ctx); err != nil {
 			return access.ServerFile{}, err
 		}
-		return awaitServer(ctx, p, nil)
+		return awaitServer(ctx, p, s, nil)
 	}
 	for range maxKnocks {
 		var running access.ServerFile
-		if running, err = knock(ctx, p, s.Listen); err == nil || ctx.Err() != nil {
+		if running, err = knock(ctx, p, s); err == nil || !errors.Is(err, errDropped) {
 			return running, err
 		}
 	}
@@ -99,9 +122,9 @@ func kickstart(ctx context.Context) error {
 
 // knock connects to the socket of the service until the server can be found. The service manager closes the connection if
 // it gives up to start the server.
-func knock(ctx context.Context, p *cli.Process, address string) (access.ServerFile, error) {
+func knock(ctx context.Context, p *cli.Process, s unit.Service) (access.ServerFile, error) {
 	dialer := net.Dialer{Timeout: knockTimeout}
-	conn, err := dialer.DialContext(ctx, "tcp", address)
+	conn, err := dialer.DialContext(ctx, "tcp", s.Listen)
 	if err != nil {
 		return access.ServerFile{}, fmt.Errorf("socket of the service: %w", err)
 	}
@@ -114,27 +137,33 @@ func knock(ctx context.Context, p *cli.Process, address string) (access.ServerFi
 		conn.Close()
 		<-dropped
 	}()
-	return awaitServer(ctx, p, dropped)
+	return awaitServer(ctx, p, s, dropped)
 }
 
 // errDropped is the end of a connection before the server could be found.
 var errDropped = errors.New("the service ended before the server could be found")
 
-// awaitServer waits until the server can be found; dropped may be nil.
-func awaitServer(ctx context.Context, p *cli.Process, dropped <-chan struct{}) (access.ServerFile, error) {
+// awaitServer waits until the server of the service can be found; dropped may be nil.
+func awaitServer(ctx context.Context, p *cli.Process, s unit.Service, dropped <-chan struct{}) (access.ServerFile, error) {
 	tick := time.NewTicker(startPoll)
 	defer tick.Stop()
-	for {
-		if running, err := FindServer(p); err == nil {
+	locked := time.NewTimer(lockTimeout)
+	defer locked.Stop()
+	for ended := false; ; {
+		if running, err := FindServer(p); err == nil && cli.SameFile(running.Database, s.Database) {
 			return running, nil
+		}
+		if ended {
+			return access.ServerFile{}, errDropped
 		}
 		select {
 		case <-tick.C:
 		case <-dropped:
-			if running, err := FindServer(p); err == nil {
-				return running, nil
+			ended = true // after a last look
+		case <-locked.C:
+			if _, held := historystore.Holder(s.Database); !held {
+				return access.ServerFile{}, fmt.Errorf("the service did not start a server within %v", lockTimeout)
 			}
-			return access.ServerFile{}, errDropped
 		case <-ctx.Done():
 			return access.ServerFile{}, context.Cause(ctx)
 		}

@@ -7,7 +7,6 @@ package doctor
 import (
 	"context"
 	"crypto/tls"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -97,15 +96,10 @@ func (d *doctor) report() error {
 	if !d.json {
 		return nil
 	}
-	text, err := json.MarshalIndent(struct {
+	return d.WriteJSON(struct {
 		Failed bool   `json:"failed"`
 		Checks []line `json:"checks"`
-	}{d.failed, d.lines}, "", "  ")
-	if err != nil {
-		return err
-	}
-	_, err = d.Stdout.Write(append(text, '\n'))
-	return err
+	}{d.failed, d.lines})
 }
 
 func (d *doctor) examine(ctx context.Context, flags *pflag.FlagSet) {

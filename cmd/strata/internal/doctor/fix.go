@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"strata/cmd/strata/internal/config"
+	"strata/cmd/strata/internal/unit"
 	"strata/historystore"
 	"strata/historystore/backup"
 	"strata/historystore/mend"
@@ -39,7 +40,7 @@ func (d *doctor) private(ctx context.Context) (files []string) {
 	if c.IsDefault("db") {
 		files = append(files, filepath.Dir(c.DB))
 	}
-	files = append(files, c.Folders.State, c.TokenFile)
+	files = append(files, c.Folders.State, c.TokenFile, filepath.Join(c.Folders.Config, unit.EnvFileName))
 	if _, err := backup.VersionOf(ctx, c.DB); err == nil { // else the file may be another program's
 		files = append(files, c.DB, c.DB+"-wal", c.DB+"-shm", c.DB+".lock")
 	}
@@ -115,6 +116,8 @@ func (d *doctor) warnOfReaders(path string) {
 	switch {
 	case path == d.config.TokenFile:
 		d.warn("token", "another user may have read it: `strata token rotate` replaces it")
+	case filepath.Base(path) == unit.EnvFileName:
+		d.warn("service", "another user may have read %s: replace the keys that it contains", path)
 	case filepath.Dir(path) == keysFolder(d.config):
 		d.warn("provider", "another user may have read the key of %s: replace it at the provider, and run `strata login %s`", filepath.Base(path), filepath.Base(path))
 	}
@@ -129,6 +132,8 @@ func (d *doctor) subject(path string) string {
 		return "state"
 	case path == d.config.TokenFile:
 		return "token"
+	case filepath.Base(path) == unit.EnvFileName:
+		return "service"
 	case strings.HasPrefix(path, d.config.DB):
 		return "database"
 	case strings.HasPrefix(path, keysFolder(d.config)):

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"time"
 
 	"github.com/coreos/go-systemd/v22/activation"
 	"github.com/coreos/go-systemd/v22/daemon"
@@ -23,6 +24,12 @@ func activate(c *config.Config) (net.Listener, error) {
 	if err != nil {
 		return nil, fmt.Errorf("socket of systemd: %w", err)
 	}
+	return adopt(c, sockets)
+}
+
+// adopt returns the only one of the sockets, and sets its address in the configuration, whose rules for addresses beyond
+// loopback apply to it.
+func adopt(c *config.Config, sockets []net.Listener) (net.Listener, error) {
 	switch {
 	case len(sockets) == 0:
 		return nil, nil
@@ -33,8 +40,30 @@ func activate(c *config.Config) (net.Listener, error) {
 	if !ok {
 		return nil, fmt.Errorf("systemd passed the socket %s: expected a TCP address", sockets[0].Addr())
 	}
-	c.Listen = address.String() // the rules for addresses beyond loopback apply to it
+	if err := c.CheckListen(address.String()); err != nil {
+		return nil, fmt.Errorf("strata.socket: %w", err)
+	}
+	c.Listen = address.String()
 	return sockets[0], nil
+}
+
+// refuseTime bounds refuse.
+const refuseTime = 100 * time.Millisecond
+
+// refuse closes the connections that wait at a socket of systemd, which may be nil. For a connection that stays, systemd would
+// start the server again, until it has failed too often and systemd closes the socket.
+func refuse(socket net.Listener) {
+	l, ok := socket.(*net.TCPListener)
+	if !ok || l.SetDeadline(time.Now().Add(refuseTime)) != nil {
+		return
+	}
+	for {
+		conn, err := l.Accept()
+		if err != nil {
+			return
+		}
+		conn.Close()
+	}
 }
 
 // notifyReady tells systemd that clients can find the server.
@@ -49,6 +78,9 @@ func notifyReady(log *slog.Logger) {
 func wake(ctx context.Context, p *cli.Process, c *config.Config) bool {
 	if _, held := historystore.Holder(c.DB); held {
 		return false
+	}
+	if _, err := connect.FindServer(p); err == nil {
+		return false // with another database: clients would find that server instead of the service's
 	}
 	running, err := connect.Wake(ctx, p, c)
 	switch {

@@ -103,6 +103,7 @@ func serve(ctx context.Context, p *cli.Process, c *config.Config, opt options) e
 	switch {
 	case errors.Is(err, historystore.ErrLocked):
 		fmt.Fprintf(p.Stderr, "strata: %v\n", err)
+		refuse(opt.socket)
 		return cli.Locked
 	case err != nil:
 		return err

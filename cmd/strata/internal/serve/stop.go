@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -59,15 +60,21 @@ func awaitTurns(ctx context.Context, p *cli.Process) error {
 	if err != nil {
 		return nil // stop says more
 	}
+	return awaitIdle(ctx, p.Stderr, func() (int, error) { return backup.RunningTurns(ctx, running.Database) })
+}
+
+// awaitIdle waits until two looks in a row find no running turn: between the end of a turn and the start of a prompt that
+// waited for it, no turn is running.
+func awaitIdle(ctx context.Context, out io.Writer, look func() (turns int, err error)) error {
 	tick := time.NewTicker(turnPoll)
 	defer tick.Stop()
-	for shown := 0; ; {
-		turns, err := backup.RunningTurns(ctx, running.Database)
-		if err != nil || turns == 0 {
+	for shown, idle := 0, false; ; {
+		turns, err := look()
+		if err != nil || turns == 0 && idle {
 			return err
 		}
-		if turns != shown {
-			fmt.Fprintf(p.Stderr, "strata: waiting for the end of %s\n", plural.Of(turns, "turn"))
+		if idle = turns == 0; !idle && turns != shown {
+			fmt.Fprintf(out, "strata: waiting for the end of %s\n", plural.Of(turns, "turn"))
 			shown = turns
 		}
 		select {

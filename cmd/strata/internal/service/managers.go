@@ -1,6 +1,7 @@
 package service
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -59,12 +60,12 @@ func (s systemd) state() [][2]string {
 	return lines
 }
 
-func (s systemd) logs(lines int, follow bool) error {
+func (s systemd) logs(ctx context.Context, lines int, follow bool) error {
 	args := []string{"--user", "--unit", unit.ServiceName, "--lines", strconv.Itoa(lines), "--no-pager"}
 	if follow {
 		args = append(args, "--follow")
 	}
-	return pass(s.Process, "journalctl", args...)
+	return pass(ctx, s.Process, "journalctl", args...)
 }
 
 // launchd is the user's domain of launchd.
@@ -76,7 +77,15 @@ func (l launchd) files(s unit.Service) map[string]string {
 
 func domain() string { return fmt.Sprintf("gui/%d", os.Getuid()) }
 
+// enable creates the folder of the log, without which launchd does not start the server.
 func (l launchd) enable() error {
+	folders, err := config.FindFolders(l.Getenv)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(folders.State, 0o700); err != nil {
+		return err
+	}
 	output("launchctl", "bootout", domain()+"/"+unit.Label) // of an earlier installation
 	return output("launchctl", "bootstrap", domain(), unit.PlistPath(l.Getenv))
 }
@@ -96,7 +105,7 @@ func (l launchd) state() [][2]string {
 	return [][2]string{{"service", "loaded"}}
 }
 
-func (l launchd) logs(lines int, follow bool) error {
+func (l launchd) logs(ctx context.Context, lines int, follow bool) error {
 	folders, err := config.FindFolders(l.Getenv)
 	if err != nil {
 		return err
@@ -105,7 +114,7 @@ func (l launchd) logs(lines int, follow bool) error {
 	if follow {
 		args = append(args, "-F")
 	}
-	return pass(l.Process, "tail", append(args, filepath.Join(folders.State, "service.log"))...)
+	return pass(ctx, l.Process, "tail", append(args, filepath.Join(folders.State, logName))...)
 }
 
 // output runs a program and returns its output as an error if it fails.
@@ -117,11 +126,14 @@ func output(program string, args ...string) error {
 	return nil
 }
 
-// pass runs a program whose output is that of this command.
-func pass(p *cli.Process, program string, args ...string) error {
-	cmd := exec.Command(program, args...)
+// pass runs a program whose output is that of this command, until it or ctx ends.
+func pass(ctx context.Context, p *cli.Process, program string, args ...string) error {
+	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Stdout, cmd.Stderr = p.Stdout, p.Stderr
 	if err := cmd.Run(); err != nil {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
 		return fmt.Errorf("%s: %w", program, err)
 	}
 	return nil

@@ -4,6 +4,7 @@
 package service
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -21,6 +22,9 @@ import (
 	"strata/cmd/strata/internal/connect"
 	"strata/cmd/strata/internal/unit"
 )
+
+// logName is the name of launchd's log, in the state folder.
+const logName = "service.log"
 
 // defaultIdle is the idle time after which the server of a socket exits. The next connection starts it.
 const defaultIdle = 10 * time.Minute
@@ -40,7 +44,7 @@ type manager interface {
 	// state describes the service in a few words for each part.
 	state() [][2]string
 	// logs writes the end of the log.
-	logs(lines int, follow bool) error
+	logs(ctx context.Context, lines int, follow bool) error
 }
 
 // withoutService says what happens without a service.
@@ -103,8 +107,8 @@ func describe(p *cli.Process, c *config.Config, idle time.Duration, show bool) (
 		return unit.Service{}, err
 	}
 	s := unit.Service{
-		Program: program, Listen: c.Listen, Database: c.DB, ExitIdle: idle, Environment: foldersOf(p),
-		EnvFile: filepath.Join(c.Folders.Config, "service.env"), LogFile: filepath.Join(c.Folders.State, "service.log"),
+		Program: program, Listen: numeric(c.Listen), Database: c.DB, ExitIdle: idle, Environment: foldersOf(p),
+		EnvFile: filepath.Join(c.Folders.Config, unit.EnvFileName), LogFile: filepath.Join(c.Folders.State, logName),
 	}
 	if runtime.GOOS == "darwin" {
 		s.ExitIdle = 0 // nothing would start the server again
@@ -114,14 +118,20 @@ func describe(p *cli.Process, c *config.Config, idle time.Duration, show bool) (
 			return s, err
 		}
 	}
-	if old, err := connect.Service(p, c); err == nil && (c.IsDefault("listen") || strings.HasSuffix(c.Listen, ":0")) {
-		s.Listen = old.Listen // editors may know this address
+	if old, err := connect.Service(p, c); err == nil && stays(c, old.Listen) {
+		s.Listen = old.Listen
 	} else if !show {
 		if s.Listen, err = freeAddress(c); err != nil {
 			return s, err
 		}
 	}
 	return s, s.Check()
+}
+
+// stays reports whether an installed service keeps its address, which editors may know, and at which its manager listens.
+func stays(c *config.Config, address string) bool {
+	is := c.IsDefault("listen") || strings.HasSuffix(c.Listen, ":0") || address == numeric(c.Listen)
+	return is && c.CheckListen(address) == nil
 }
 
 // foldersOf returns the variables of this process that decide where the server's files are.
@@ -146,14 +156,24 @@ func freeAddress(c *config.Config) (string, error) {
 		return "", fmt.Errorf("address %s: %w: set `listen` to another address", c.Listen, err)
 	}
 	defer l.Close()
-	host, port, err := net.SplitHostPort(c.Listen)
+	host, _, err := net.SplitHostPort(numeric(c.Listen))
 	if err != nil {
 		return "", err
 	}
-	if _, actual, _ := net.SplitHostPort(l.Addr().String()); actual != port {
-		return net.JoinHostPort(host, actual), nil
+	_, port, err := net.SplitHostPort(l.Addr().String())
+	return net.JoinHostPort(host, port), err
+}
+
+// numeric returns an address without a name of a host, which systemd does not take.
+func numeric(address string) string {
+	a, err := net.ResolveTCPAddr("tcp", address)
+	if err != nil {
+		return address
 	}
-	return c.Listen, nil
+	if a.IP == nil {
+		a.IP = net.IPv6unspecified
+	}
+	return a.String()
 }
 
 func printFiles(p *cli.Process, files map[string]string) error {
@@ -174,22 +194,22 @@ func sorted(files map[string]string) []string {
 	return paths
 }
 
-// install writes the files and enables the service. A service that cannot be enabled leaves no files.
+// install writes the files and enables the service. If that fails, an earlier installation stays, or no files are left.
 func install(p *cli.Process, m manager, s unit.Service) error {
 	if running, err := connect.FindServer(p); err == nil {
 		return fmt.Errorf("process %d serves the database: run `strata stop`, then install the service", running.PID)
 	}
 	files := m.files(s)
-	for _, path := range sorted(files) {
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			return err
-		}
-		if err := os.WriteFile(path, []byte(files[path]), 0o600); err != nil {
-			return err
-		}
+	earlier, err := read(files)
+	if err != nil {
+		return err
 	}
-	if err := m.enable(); err != nil {
-		return errors.Join(err, remove(files))
+	err = write(files)
+	if err == nil {
+		err = m.enable()
+	}
+	if err != nil {
+		return errors.Join(err, revert(m, files, earlier))
 	}
 	for _, path := range sorted(files) {
 		fmt.Fprintf(p.Stdout, "installed %s\n", path)
@@ -199,6 +219,44 @@ func install(p *cli.Process, m manager, s unit.Service) error {
 		fmt.Fprintf(p.Stderr, "strata: the service does not have these variables of this shell: %s; %s\n", strings.Join(names, ", "), remedy(s))
 	}
 	return nil
+}
+
+// read returns the content of those of the files that exist.
+func read(files map[string]string) (map[string]string, error) {
+	found := make(map[string]string)
+	for path := range files {
+		text, err := os.ReadFile(path)
+		switch {
+		case err == nil:
+			found[path] = string(text)
+		case !errors.Is(err, os.ErrNotExist):
+			return nil, err
+		}
+	}
+	return found, nil
+}
+
+func write(files map[string]string) error {
+	for _, path := range sorted(files) {
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			return err
+		}
+		if err := os.WriteFile(path, []byte(files[path]), 0o600); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// revert undoes an installation that failed. The error of the service manager, which failed already, is not another one.
+func revert(m manager, files, earlier map[string]string) error {
+	if len(earlier) == 0 {
+		_ = m.disable()
+		return remove(files)
+	}
+	err := write(earlier)
+	_ = m.enable()
+	return err
 }
 
 func remedy(s unit.Service) string {
@@ -329,7 +387,7 @@ func newLogs(p *cli.Process) *cobra.Command {
 			if c, err := p.Load(nil); err == nil && c.Log.File != "" {
 				fmt.Fprintf(p.Stderr, "strata: log.file is set: the server logs to %s\n", c.Log.File)
 			}
-			return m.logs(lines, follow)
+			return m.logs(cmd.Context(), lines, follow)
 		},
 	}
 	cmd.Flags().IntVarP(&lines, "lines", "n", 100, "number of `LINES`")

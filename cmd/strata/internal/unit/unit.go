@@ -21,6 +21,9 @@ const (
 	Label       = "dev.strata.server"
 )
 
+// EnvFileName is the name of the file with further variables, in the folder of the configuration. It may contain keys.
+const EnvFileName = "service.env"
+
 // StopTimeout is how long a service manager waits for the end of the server, which needs 15 seconds at most.
 const StopTimeout = 30 * time.Second
 
@@ -191,6 +194,17 @@ func (s Service) Plist() string {
 </plist>
 `, int(StopTimeout.Seconds()), escaped(s.LogFile))
 	return b.String()
+}
+
+// PlistConfigFile returns the configuration file in a property list that Plist wrote; empty: the default.
+func PlistConfigFile(text string) string {
+	_, rest, found := strings.Cut(text, "<string>--config</string>")
+	if !found {
+		return ""
+	}
+	_, rest, _ = strings.Cut(rest, "<string>")
+	file, _, _ := strings.Cut(rest, "</string>")
+	return strings.NewReplacer("&amp;", "&", "&lt;", "<", "&gt;", ">").Replace(file)
 }
 
 func escaped(text string) string {

@@ -47,6 +47,16 @@ func TestSpecialCharactersInAUnit(t *testing.T) {
 	}
 }
 
+func TestTheConfigurationInAPropertyList(t *testing.T) {
+	s := service()
+	for _, file := range []string{"", "/home/u/a & <b>.yaml"} {
+		s.ConfigFile = file
+		if got := PlistConfigFile(s.Plist()); got != file {
+			t.Errorf("%q, want %q", got, file)
+		}
+	}
+}
+
 func TestThePropertyListIsXML(t *testing.T) {
 	text := service().Plist()
 	decoder := xml.NewDecoder(strings.NewReader(text))

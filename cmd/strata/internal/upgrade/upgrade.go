@@ -6,7 +6,6 @@ package upgrade
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -95,27 +94,18 @@ func compare(ctx context.Context, p *cli.Process, flags *pflag.FlagSet, asJSON b
 		return err
 	}
 	r.lookPath(ctx)
-	path := c.DB
 	if running, err := connect.FindServer(p); err == nil {
 		if err := r.addServer(ctx, running); err != nil {
 			return err
 		}
-		if c.IsDefault("db") {
-			path = running.Database
-		}
 	}
-	if err := r.addDatabase(ctx, path); err != nil {
+	if err := r.addDatabase(ctx, connect.Database(p, c)); err != nil {
 		return err
 	}
-	if !asJSON {
-		return r.print(p)
+	if asJSON {
+		return p.WriteJSON(r)
 	}
-	text, err := json.MarshalIndent(r, "", "  ")
-	if err != nil {
-		return err
-	}
-	_, err = p.Stdout.Write(append(text, '\n'))
-	return err
+	return r.print(p)
 }
 
 // otherLimit is the time that another program may take to print its version.

@@ -49,3 +49,14 @@ func TestATagMustBeTheVersion(t *testing.T) {
 		t.Errorf("%v, %s", err, out)
 	}
 }
+
+// Each release contains the licenses of the HUD's packages, so they are installed before it is built, also in a fresh clone.
+func TestThePackagesOfTheHUDAreInstalledFirst(t *testing.T) {
+	for _, target := range []string{"dist", "dist-roots", "image"} {
+		out, err := exec.Command("make", "-C", "../..", "--dry-run", "DIST=", target).Output()
+		before, _, built := strings.Cut(string(out), "internal/dist/build ")
+		if err != nil || !built || !strings.Contains(before, "cd web/hud && npm ci ") {
+			t.Errorf("make %s: %v\n%s", target, err, out)
+		}
+	}
+}

@@ -122,8 +122,9 @@ func TestFilesOfTheLinuxPackages(t *testing.T) {
 		t.Fatal(err)
 	}
 	var settings struct {
-		RPM      struct{ BuildHost string }
-		Contents []struct {
+		RPM        struct{ BuildHost string }
+		Recommends []string
+		Contents   []struct {
 			Src, Dst, Packager, Type string
 			FileInfo                 struct{ Mode fs.FileMode } `yaml:"file_info"`
 		}
@@ -133,6 +134,9 @@ func TestFilesOfTheLinuxPackages(t *testing.T) {
 	}
 	if settings.RPM.BuildHost == "" {
 		t.Error("the .rpm would have the name of the machine")
+	}
+	if !slices.Contains(settings.Recommends, "ca-certificates") {
+		t.Error("a minimal system would have no certificates for the connections to providers")
 	}
 	files := map[string][]string{}
 	for _, c := range settings.Contents {

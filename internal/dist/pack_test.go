@@ -43,7 +43,8 @@ func TestPack(t *testing.T) {
 	}
 }
 
-// pack packs a folder with files that have this mode and time, written in another order for another mode.
+// pack packs a folder with files that have this mode and time, written in another order for another mode. The archive
+// replaces an earlier one with one more file.
 func pack(t *testing.T, extension string, mode fs.FileMode, at time.Time, zone string) []byte {
 	t.Helper()
 	folder := filepath.Join(t.TempDir(), "made_1")
@@ -68,10 +69,17 @@ func pack(t *testing.T, extension string, mode fs.FileMode, at time.Time, zone s
 		}
 	}
 	out := filepath.Join(t.TempDir(), "made"+extension)
-	cmd := exec.Command("./pack", folder, out)
-	cmd.Env = append(os.Environ(), "SOURCE_DATE_EPOCH=1700000000", zone)
-	if text, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, text)
+	earlier := filepath.Join(folder, "earlier")
+	if err := os.WriteFile(earlier, nil, mode); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		cmd := exec.Command("./pack", folder, out)
+		cmd.Env = append(os.Environ(), "SOURCE_DATE_EPOCH=1700000000", zone)
+		if text, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, text)
+		}
+		os.Remove(earlier)
 	}
 	made, err := os.ReadFile(out)
 	if err != nil {

@@ -266,11 +266,30 @@ func machineFolders(t *testing.T) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	folders := append(strings.Fields(string(out)), top)
-	if home, err := os.UserHomeDir(); err == nil && len(home) > 1 {
-		folders = append(folders, home+"/")
+	folders := append(strings.Split(strings.TrimSpace(string(out)), "\n"), top)
+	if home, err := os.UserHomeDir(); err == nil {
+		folders = append(folders, home)
 	}
-	return folders
+	return telling(folders)
+}
+
+// telling returns the folders, with a slash at their ends, whose path can only be of this machine: not /src or /strata,
+// which are part of other paths, too.
+func telling(folders []string) []string {
+	var all []string
+	for _, folder := range folders {
+		if folder = filepath.Clean(folder) + "/"; strings.Count(folder, "/") > 2 {
+			all = append(all, folder)
+		}
+	}
+	return all
+}
+
+func TestATellingFolder(t *testing.T) {
+	got := telling([]string{"/src", "/", "", "/root", "/home/ada", "/tmp/strata/"})
+	if want := []string{"/home/ada/", "/tmp/strata/"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
 }
 
 // checkManifest checks the version of an npm or VS Code package, and its files.

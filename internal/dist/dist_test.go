@@ -51,6 +51,21 @@ func TestATagMustBeTheVersion(t *testing.T) {
 	}
 }
 
+// The settings of the builder's Go do not change the programs of a release.
+func TestSettingsOfGoDoNotReachARelease(t *testing.T) {
+	compiler := filepath.Join(t.TempDir(), "go")
+	if err := os.WriteFile(compiler, []byte("#!/bin/sh\nenv >&2\nexit 1\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("./build", t.TempDir())
+	cmd.Env = append(os.Environ(), "GO="+compiler, "VERSION=", "COMMIT=0", "SOURCE_DATE_EPOCH=0",
+		"GOFLAGS=-tags=mine", "GOWORK=/mine", "GOAMD64=v3-mine", "GOARM64=v9-mine", "GOEXPERIMENT=mine", "GOFIPS140=mine")
+	out, _ := cmd.CombinedOutput() // ends at the compiler
+	if !strings.Contains(string(out), "\nGOFLAGS=") || strings.Contains(string(out), "mine") {
+		t.Errorf("%s", out)
+	}
+}
+
 // The image is built from a release: without one, the script names the command that makes it.
 func TestTheImageNeedsARelease(t *testing.T) {
 	out, err := exec.Command("./image", filepath.Join(t.TempDir(), "none", "strata_*.tar.gz"), "strata").CombinedOutput()

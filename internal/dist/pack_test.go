@@ -173,7 +173,7 @@ func TestFilesOfTheLinuxPackages(t *testing.T) {
 			"/usr/share/doc/strata/copyright", "/usr/share/zsh/site-functions/_strata"},
 	}
 	for packager, files := range files {
-		all := append(want[packager], "/usr/bin/strata", "/usr/share/bash-completion/completions/strata",
+		all := append(want[packager], "/usr/bin/strata", "/usr/share/bash-completion/completions/strata", "/usr/share/doc/strata/docs/",
 			"/usr/share/fish/vendor_completions.d/strata.fish", "/usr/share/man/man1/")
 		slices.Sort(files)
 		slices.Sort(all)

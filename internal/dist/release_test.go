@@ -173,8 +173,13 @@ func programOf(system string) string {
 	return "strata"
 }
 
-// page matches the name of a man page.
-var page = regexp.MustCompile(`^man/strata(-[a-z]+)*\.1$`)
+var (
+	// page matches the name of a man page.
+	page = regexp.MustCompile(`^man/strata(-[a-z]+)*\.1$`)
+
+	// link matches a link of the README to one of the documents.
+	link = regexp.MustCompile(`\]\((docs/[a-z]+\.md)[)#]`)
+)
 
 // checkNames checks which files an archive has below its folder, and their modes.
 func checkNames(t *testing.T, files map[string]entry, folder, system string) {
@@ -193,12 +198,14 @@ func checkNames(t *testing.T, files map[string]entry, folder, system string) {
 		if !ok || e.mode != mode || len(e.content) == 0 {
 			t.Errorf("%s has the mode %o and %d bytes", name, e.mode, len(e.content))
 		}
-		if page.MatchString(name) {
+		switch {
+		case page.MatchString(name):
 			pages++
-			continue
+		case !strings.HasPrefix(name, "docs/"):
+			got = append(got, name)
 		}
-		got = append(got, name)
 	}
+	checkLinks(t, files, folder)
 	slices.Sort(got)
 	slices.Sort(want)
 	if !slices.Equal(got, want) {
@@ -206,6 +213,20 @@ func checkNames(t *testing.T, files map[string]entry, folder, system string) {
 	}
 	if (pages >= 30) != (system != "windows") { // windows has no manual
 		t.Errorf("%s contains %d man pages", folder, pages)
+	}
+}
+
+// checkLinks checks that a folder has the documents to which its README links.
+func checkLinks(t *testing.T, files map[string]entry, folder string) {
+	t.Helper()
+	links := link.FindAllSubmatch(files[folder+"/README.md"].content, -1)
+	for _, l := range links {
+		if _, ok := files[folder+"/"+string(l[1])]; !ok {
+			t.Errorf("%s links to %s, which is missing", folder, l[1])
+		}
+	}
+	if len(links) == 0 {
+		t.Errorf("the README in %s has no links", folder)
 	}
 }
 
@@ -309,14 +330,16 @@ func (r release) checkDebian(t *testing.T, processor string, program []byte) {
 	t.Helper()
 	members := unar(t, r.read(t, "strata_"+strings.ReplaceAll(r.version, "-", "~")+"_"+processor+".deb"))
 	control := string(untar(t, members["control.tar.gz"])["./control"].content)
-	for _, line := range []string{"Package: strata\n", "Version: " + strings.ReplaceAll(r.version, "-", "~") + "\n", "Architecture: " + processor + "\n"} {
+	for _, line := range []string{"Package: strata\n", "Version: " + strings.ReplaceAll(r.version, "-", "~") + "\n", "Architecture: " + processor + "\n", "Recommends: ca-certificates\n"} {
 		if !strings.Contains(control, line) {
 			t.Errorf("the package has no %q:\n%s", line, control)
 		}
 	}
 	var got []string
 	pages := 0
-	for name, e := range untar(t, members["data.tar.gz"]) {
+	files := untar(t, members["data.tar.gz"])
+	checkLinks(t, files, "./usr/share/doc/strata")
+	for name, e := range files {
 		checkPaths(t, name, e.content)
 		switch {
 		case strings.HasPrefix(name, "./usr/share/man/man1/strata") && strings.HasSuffix(name, ".1.gz"):
@@ -324,6 +347,8 @@ func (r release) checkDebian(t *testing.T, processor string, program []byte) {
 			continue
 		case name == "./usr/bin/strata" && (e.mode != 0o755 || !bytes.Equal(e.content, program)):
 			t.Errorf("%s has the mode %o, or is not the program of the archive", name, e.mode)
+		case strings.HasPrefix(name, "./usr/share/doc/strata/docs/") && e.mode == 0o644:
+			continue
 		case name != "./usr/bin/strata" && e.mode != 0o644:
 			t.Errorf("%s has the mode %o", name, e.mode)
 		}

@@ -59,7 +59,7 @@ func TestSettingsOfGoDoNotReachARelease(t *testing.T) {
 	}
 	cmd := exec.Command("./build", t.TempDir())
 	cmd.Env = append(os.Environ(), "GO="+compiler, "VERSION=", "COMMIT=0", "SOURCE_DATE_EPOCH=0",
-		"GOFLAGS=-tags=mine", "GOWORK=/mine", "GOAMD64=v3-mine", "GOARM64=v9-mine", "GOEXPERIMENT=mine", "GOFIPS140=mine")
+		"GOFLAGS=-tags=mine", "GOWORK=/mine", "GOAMD64=v3-mine", "GOARM64=v9-mine", "GOEXPERIMENT=mine", "GOFIPS140=mine", "CGO_ENABLED=mine")
 	out, _ := cmd.CombinedOutput() // ends at the compiler
 	if !strings.Contains(string(out), "\nGOFLAGS=") || strings.Contains(string(out), "mine") {
 		t.Errorf("%s", out)

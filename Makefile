@@ -70,7 +70,7 @@ IMAGE ?= strata
 
 dist-roots: ## install and remove the packages of bin/dist in a clean Debian system, and run the container image (Linux, as root)
 	.ci/install-tools mmdebstrap systemd-nspawn podman crun ca-certificates
-	$(GO) test ./internal/dist/trial -v -count=1 -timeout 30m -args -dist $(abspath $(DIST)) -root "$$(internal/dist/root)"
+	root=$$(internal/dist/root) && $(GO) test ./internal/dist/trial -v -count=1 -timeout 30m -args -dist $(abspath $(DIST)) -root "$$root"
 
 image: ## build the container image of the server from bin/dist, with podman or buildah (IMAGE=name)
 	.ci/install-tools podman ca-certificates

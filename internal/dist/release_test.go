@@ -70,7 +70,7 @@ func openRelease(t *testing.T) release {
 	if len(r.targets) == 0 {
 		r.targets = allTargets
 	}
-	if _, err := os.Stat(r.path("strata_" + r.version + ".cdx.json")); errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Stat(r.path(r.bill())); errors.Is(err, fs.ErrNotExist) {
 		r.version += "-dev"
 	}
 	return r
@@ -87,6 +87,9 @@ func (r release) read(t *testing.T, name string) []byte {
 	return content
 }
 
+// bill returns the name of the bill of materials.
+func (r release) bill() string { return "strata_" + r.version + ".cdx.json" }
+
 // archive returns the name of the archive for a system, without its extension.
 func (r release) archive(target string) string {
 	return "strata_" + r.version + "_" + strings.ReplaceAll(target, "/", "_")
@@ -94,7 +97,7 @@ func (r release) archive(target string) string {
 
 // files returns the names of all files but the checksums.
 func (r release) files() []string {
-	names := []string{"strata.vsix", "strata-client-" + version.Release + ".tgz", "strata_" + r.version + ".cdx.json"}
+	names := []string{"strata.vsix", "strata-client-" + version.Release + ".tgz", r.bill()}
 	pre := strings.ReplaceAll(r.version, "-", "~")
 	for _, target := range r.targets {
 		system, processor, _ := strings.Cut(target, "/")
@@ -373,7 +376,7 @@ func (r release) checkBill(t *testing.T) {
 			Hashes []struct{ Alg, Content string }
 		}
 	}
-	text := r.read(t, "strata_"+r.version+".cdx.json")
+	text := r.read(t, r.bill())
 	checkPaths(t, "the bill of materials", text)
 	if err := json.Unmarshal(text, &bill); err != nil || bill.Metadata.Component.Version != r.version {
 		t.Fatalf("the bill is of version %q, %v", bill.Metadata.Component.Version, err)

@@ -54,6 +54,7 @@ dist: vsix client ## build bin/dist: archives, packages, the extension and the c
 	rm -rf bin/dist
 	mkdir -p bin/dist
 	cp bin/strata.vsix bin/dist/
+	find web/client/dist web/client/src web/client/LICENSE web/client/*.md web/client/package.json -exec chmod u=rwX,go=rX {} +
 	cd web/client && npm pack --silent --ignore-scripts --pack-destination $(CURDIR)/bin/dist
 	GO=$(GO) internal/dist/build bin/dist $(TARGETS)
 	$(GO) test ./internal/dist -run 'TestRelease$$|TestTableOfSizes' -count=1 -args -release $(CURDIR)/bin/dist -targets '$(TARGETS)'

@@ -325,6 +325,9 @@ func checkManifest(t *testing.T, files map[string]entry, name string) {
 	}
 	for file, e := range files {
 		checkPaths(t, file, e.content)
+		if e.mode&^0o020 != 0o644 { // vsce gives the files that it writes itself to their group, too
+			t.Errorf("%s has the mode %o", file, e.mode)
+		}
 	}
 }
 

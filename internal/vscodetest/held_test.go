@@ -109,7 +109,14 @@ func TestFolderThatOnlyTheEditorHas(t *testing.T) {
 	e.Click(".editor-instance .view-lines")
 	e.Type("z", chromedp.KeyModifiers(chromedp.ModifierCtrl))
 	e.waitLines("hello", "world")
-	if seen := e.do(t, c, 0, `call search {"pattern": "world"}`); !strings.Contains(seen, "greeting.txt") { // it is not saved
+	seen := e.do(t, c, 0, `call search {"pattern": "world"}`)
+	for range 3 {
+		if !strings.Contains(seen, "took more than") { // the editor was busy
+			break
+		}
+		seen = e.do(t, c, 0, `call search {"pattern": "world"}`)
+	}
+	if !strings.Contains(seen, "greeting.txt") { // the text of the editor, which is not saved
 		t.Errorf("after the undo, the model finds:\n%s", seen)
 	}
 
@@ -125,7 +132,7 @@ func TestFolderThatOnlyTheEditorHas(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(e.disk, "src", "a.ts")); !os.IsNotExist(err) {
 		t.Errorf("the deleted file is there: %v", err)
 	}
-	if seen := e.do(t, c, 0, "call list_files"); strings.Contains(seen, "a.ts") || strings.Contains(seen, "b.ts") || !strings.Contains(seen, "c.ts") {
+	if seen = e.do(t, c, 0, "call list_files"); strings.Contains(seen, "a.ts") || strings.Contains(seen, "b.ts") || !strings.Contains(seen, "c.ts") {
 		t.Errorf("at the end, the model sees:\n%s", seen)
 	}
 }

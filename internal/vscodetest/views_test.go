@@ -150,6 +150,8 @@ func TestFocusGoesToThePrompt(t *testing.T) {
 	c = e.chat("#prompt")
 	c.Wait(isThere)
 	e.run("workbench.action.focusActiveEditorGroup")
+	c.Wait("!document.hasFocus()")
+	hudtest.EvalIn[bool](c.Frame, "new Promise((done) => setTimeout(() => done(true), 500))") // the editor looks every 250 ms; before, it would take the focus for that of the page
 	for range 8 {
 		if hudtest.Eval[bool](e.Page, `document.activeElement?.tagName === "IFRAME"`) {
 			break

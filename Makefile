@@ -27,7 +27,8 @@ build: ## build bin/strata
 
 client: ## build web/client/dist, the JavaScript client library with types
 	.ci/install-tools node npm
-	cd web/client && npm ci --prefer-offline --no-audit --no-fund && npm run --silent build
+	rm -rf web/client/dist
+	cd web/client && npm ci --prefer-offline --ignore-scripts --no-audit --no-fund && npm run --silent build
 
 hud: ## build the HUD, the server's web page, from web/hud and web/client
 	.ci/install-tools node npm
@@ -53,7 +54,8 @@ dist: vsix client ## build bin/dist: archives, packages, the extension and the c
 	rm -rf bin/dist
 	mkdir -p bin/dist
 	cp bin/strata.vsix bin/dist/
-	cd web/client && npm pack --silent --pack-destination $(CURDIR)/bin/dist
+	find web/client/dist web/client/src web/client/LICENSE web/client/*.md web/client/package.json -exec chmod u=rwX,go=rX {} +
+	cd web/client && npm pack --silent --ignore-scripts --pack-destination $(CURDIR)/bin/dist
 	GO=$(GO) internal/dist/build bin/dist $(TARGETS)
 	$(GO) test ./internal/dist -run 'TestRelease$$|TestTableOfSizes' -count=1 -args -release $(CURDIR)/bin/dist -targets '$(TARGETS)'
 
@@ -69,7 +71,7 @@ IMAGE ?= strata
 
 dist-roots: ## install and remove the packages of bin/dist in a clean Debian system, and run the container image (Linux, as root)
 	.ci/install-tools mmdebstrap systemd-nspawn podman crun ca-certificates
-	$(GO) test ./internal/dist/trial -v -count=1 -timeout 30m -args -dist $(abspath $(DIST)) -root "$$(internal/dist/root)"
+	root=$$(internal/dist/root) && $(GO) test ./internal/dist/trial -v -count=1 -timeout 30m -args -dist $(abspath $(DIST)) -root "$$root"
 
 image: ## build the container image of the server from bin/dist, with podman or buildah (IMAGE=name)
 	.ci/install-tools podman ca-certificates

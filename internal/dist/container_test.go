@@ -36,6 +36,13 @@ func TestVariablesOfTheContainerAreSettings(t *testing.T) {
 	}
 }
 
+// Most licenses require their text in each copy of a program.
+func TestTheImageHasTheLicenses(t *testing.T) {
+	if file := read(t, "Containerfile"); !strings.Contains(file, "COPY LICENSE LICENSES.txt NOTICE /\n") {
+		t.Error("the image lacks LICENSE, LICENSES.txt or NOTICE")
+	}
+}
+
 // The user of the image owns its data, and has a name.
 func TestTheUserOfTheContainer(t *testing.T) {
 	file, script := read(t, "Containerfile"), read(t, "image")

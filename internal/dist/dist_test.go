@@ -3,6 +3,7 @@ package dist
 import (
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -46,6 +47,29 @@ func TestATagMustBeTheVersion(t *testing.T) {
 	cmd.Env = append(os.Environ(), "VERSION=v99.0.0", "COMMIT=0", "SOURCE_DATE_EPOCH=0")
 	out, err := cmd.CombinedOutput()
 	if err == nil || !strings.Contains(string(out), "the tag v99.0.0 is not v"+version.Release) {
+		t.Errorf("%v, %s", err, out)
+	}
+}
+
+// The settings of the builder's Go do not change the programs of a release.
+func TestSettingsOfGoDoNotReachARelease(t *testing.T) {
+	compiler := filepath.Join(t.TempDir(), "go")
+	if err := os.WriteFile(compiler, []byte("#!/bin/sh\nenv >&2\nexit 1\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("./build", t.TempDir())
+	cmd.Env = append(os.Environ(), "GO="+compiler, "VERSION=", "COMMIT=0", "SOURCE_DATE_EPOCH=0",
+		"GOFLAGS=-tags=mine", "GOWORK=/mine", "GOAMD64=v3-mine", "GOARM64=v9-mine", "GOEXPERIMENT=mine", "GOFIPS140=mine", "CGO_ENABLED=mine")
+	out, _ := cmd.CombinedOutput() // ends at the compiler
+	if !strings.Contains(string(out), "\nGOFLAGS=") || strings.Contains(string(out), "mine") {
+		t.Errorf("%s", out)
+	}
+}
+
+// The image is built from a release: without one, the script names the command that makes it.
+func TestTheImageNeedsARelease(t *testing.T) {
+	out, err := exec.Command("./image", filepath.Join(t.TempDir(), "none", "strata_*.tar.gz"), "strata").CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "make dist") {
 		t.Errorf("%v, %s", err, out)
 	}
 }

@@ -43,7 +43,8 @@ func TestPack(t *testing.T) {
 	}
 }
 
-// pack packs a folder with files that have this mode and time, written in another order for another mode.
+// pack packs a folder with files that have this mode and time, written in another order for another mode. The archive
+// replaces an earlier one with one more file.
 func pack(t *testing.T, extension string, mode fs.FileMode, at time.Time, zone string) []byte {
 	t.Helper()
 	folder := filepath.Join(t.TempDir(), "made_1")
@@ -68,10 +69,17 @@ func pack(t *testing.T, extension string, mode fs.FileMode, at time.Time, zone s
 		}
 	}
 	out := filepath.Join(t.TempDir(), "made"+extension)
-	cmd := exec.Command("./pack", folder, out)
-	cmd.Env = append(os.Environ(), "SOURCE_DATE_EPOCH=1700000000", zone)
-	if text, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, text)
+	earlier := filepath.Join(folder, "earlier")
+	if err := os.WriteFile(earlier, nil, mode); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		cmd := exec.Command("./pack", folder, out)
+		cmd.Env = append(os.Environ(), "SOURCE_DATE_EPOCH=1700000000", zone)
+		if text, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, text)
+		}
+		os.Remove(earlier)
 	}
 	made, err := os.ReadFile(out)
 	if err != nil {
@@ -122,8 +130,9 @@ func TestFilesOfTheLinuxPackages(t *testing.T) {
 		t.Fatal(err)
 	}
 	var settings struct {
-		RPM      struct{ BuildHost string }
-		Contents []struct {
+		RPM        struct{ BuildHost string }
+		Recommends []string
+		Contents   []struct {
 			Src, Dst, Packager, Type string
 			FileInfo                 struct{ Mode fs.FileMode } `yaml:"file_info"`
 		}
@@ -133,6 +142,9 @@ func TestFilesOfTheLinuxPackages(t *testing.T) {
 	}
 	if settings.RPM.BuildHost == "" {
 		t.Error("the .rpm would have the name of the machine")
+	}
+	if !slices.Contains(settings.Recommends, "ca-certificates") {
+		t.Error("a minimal system would have no certificates for the connections to providers")
 	}
 	files := map[string][]string{}
 	for _, c := range settings.Contents {
@@ -161,7 +173,7 @@ func TestFilesOfTheLinuxPackages(t *testing.T) {
 			"/usr/share/doc/strata/copyright", "/usr/share/zsh/site-functions/_strata"},
 	}
 	for packager, files := range files {
-		all := append(want[packager], "/usr/bin/strata", "/usr/share/bash-completion/completions/strata",
+		all := append(want[packager], "/usr/bin/strata", "/usr/share/bash-completion/completions/strata", "/usr/share/doc/strata/docs/",
 			"/usr/share/fish/vendor_completions.d/strata.fish", "/usr/share/man/man1/")
 		slices.Sort(files)
 		slices.Sort(all)

@@ -70,7 +70,7 @@ func openRelease(t *testing.T) release {
 	if len(r.targets) == 0 {
 		r.targets = allTargets
 	}
-	if _, err := os.Stat(r.path("strata_" + r.version + ".cdx.json")); errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Stat(r.path(r.bill())); errors.Is(err, fs.ErrNotExist) {
 		r.version += "-dev"
 	}
 	return r
@@ -87,6 +87,9 @@ func (r release) read(t *testing.T, name string) []byte {
 	return content
 }
 
+// bill returns the name of the bill of materials.
+func (r release) bill() string { return "strata_" + r.version + ".cdx.json" }
+
 // archive returns the name of the archive for a system, without its extension.
 func (r release) archive(target string) string {
 	return "strata_" + r.version + "_" + strings.ReplaceAll(target, "/", "_")
@@ -94,7 +97,7 @@ func (r release) archive(target string) string {
 
 // files returns the names of all files but the checksums.
 func (r release) files() []string {
-	names := []string{"strata.vsix", "strata-client-" + version.Release + ".tgz", "strata_" + r.version + ".cdx.json"}
+	names := []string{"strata.vsix", "strata-client-" + version.Release + ".tgz", r.bill()}
 	pre := strings.ReplaceAll(r.version, "-", "~")
 	for _, target := range r.targets {
 		system, processor, _ := strings.Cut(target, "/")
@@ -173,8 +176,13 @@ func programOf(system string) string {
 	return "strata"
 }
 
-// page matches the name of a man page.
-var page = regexp.MustCompile(`^man/strata(-[a-z]+)*\.1$`)
+var (
+	// page matches the name of a man page.
+	page = regexp.MustCompile(`^man/strata(-[a-z]+)*\.1$`)
+
+	// link matches a link of the README to one of the documents.
+	link = regexp.MustCompile(`\]\((docs/[a-z]+\.md)[)#]`)
+)
 
 // checkNames checks which files an archive has below its folder, and their modes.
 func checkNames(t *testing.T, files map[string]entry, folder, system string) {
@@ -193,12 +201,14 @@ func checkNames(t *testing.T, files map[string]entry, folder, system string) {
 		if !ok || e.mode != mode || len(e.content) == 0 {
 			t.Errorf("%s has the mode %o and %d bytes", name, e.mode, len(e.content))
 		}
-		if page.MatchString(name) {
+		switch {
+		case page.MatchString(name):
 			pages++
-			continue
+		case !strings.HasPrefix(name, "docs/"):
+			got = append(got, name)
 		}
-		got = append(got, name)
 	}
+	checkLinks(t, files, folder)
 	slices.Sort(got)
 	slices.Sort(want)
 	if !slices.Equal(got, want) {
@@ -206,6 +216,20 @@ func checkNames(t *testing.T, files map[string]entry, folder, system string) {
 	}
 	if (pages >= 30) != (system != "windows") { // windows has no manual
 		t.Errorf("%s contains %d man pages", folder, pages)
+	}
+}
+
+// checkLinks checks that a folder has the documents to which its README links.
+func checkLinks(t *testing.T, files map[string]entry, folder string) {
+	t.Helper()
+	links := link.FindAllSubmatch(files[folder+"/README.md"].content, -1)
+	for _, l := range links {
+		if _, ok := files[folder+"/"+string(l[1])]; !ok {
+			t.Errorf("%s links to %s, which is missing", folder, l[1])
+		}
+	}
+	if len(links) == 0 {
+		t.Errorf("the README in %s has no links", folder)
 	}
 }
 
@@ -266,11 +290,30 @@ func machineFolders(t *testing.T) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	folders := append(strings.Fields(string(out)), top)
-	if home, err := os.UserHomeDir(); err == nil && len(home) > 1 {
-		folders = append(folders, home+"/")
+	folders := append(strings.Split(strings.TrimSpace(string(out)), "\n"), top)
+	if home, err := os.UserHomeDir(); err == nil {
+		folders = append(folders, home)
 	}
-	return folders
+	return telling(folders)
+}
+
+// telling returns the folders, with a slash at their ends, whose path can only be of this machine: not /src or /strata,
+// which are part of other paths, too.
+func telling(folders []string) []string {
+	var all []string
+	for _, folder := range folders {
+		if folder = filepath.Clean(folder) + "/"; strings.Count(folder, "/") > 2 {
+			all = append(all, folder)
+		}
+	}
+	return all
+}
+
+func TestATellingFolder(t *testing.T) {
+	got := telling([]string{"/src", "/", "", "/root", "/home/ada", "/tmp/strata/"})
+	if want := []string{"/home/ada/", "/tmp/strata/"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
 }
 
 // checkManifest checks the version of an npm or VS Code package, and its files.
@@ -282,6 +325,9 @@ func checkManifest(t *testing.T, files map[string]entry, name string) {
 	}
 	for file, e := range files {
 		checkPaths(t, file, e.content)
+		if e.mode&^0o020 != 0o644 { // vsce gives the files that it writes itself to their group, too
+			t.Errorf("%s has the mode %o", file, e.mode)
+		}
 	}
 }
 
@@ -290,14 +336,16 @@ func (r release) checkDebian(t *testing.T, processor string, program []byte) {
 	t.Helper()
 	members := unar(t, r.read(t, "strata_"+strings.ReplaceAll(r.version, "-", "~")+"_"+processor+".deb"))
 	control := string(untar(t, members["control.tar.gz"])["./control"].content)
-	for _, line := range []string{"Package: strata\n", "Version: " + strings.ReplaceAll(r.version, "-", "~") + "\n", "Architecture: " + processor + "\n"} {
+	for _, line := range []string{"Package: strata\n", "Version: " + strings.ReplaceAll(r.version, "-", "~") + "\n", "Architecture: " + processor + "\n", "Recommends: ca-certificates\n"} {
 		if !strings.Contains(control, line) {
 			t.Errorf("the package has no %q:\n%s", line, control)
 		}
 	}
 	var got []string
 	pages := 0
-	for name, e := range untar(t, members["data.tar.gz"]) {
+	files := untar(t, members["data.tar.gz"])
+	checkLinks(t, files, "./usr/share/doc/strata")
+	for name, e := range files {
 		checkPaths(t, name, e.content)
 		switch {
 		case strings.HasPrefix(name, "./usr/share/man/man1/strata") && strings.HasSuffix(name, ".1.gz"):
@@ -305,6 +353,8 @@ func (r release) checkDebian(t *testing.T, processor string, program []byte) {
 			continue
 		case name == "./usr/bin/strata" && (e.mode != 0o755 || !bytes.Equal(e.content, program)):
 			t.Errorf("%s has the mode %o, or is not the program of the archive", name, e.mode)
+		case strings.HasPrefix(name, "./usr/share/doc/strata/docs/") && e.mode == 0o644:
+			continue
 		case name != "./usr/bin/strata" && e.mode != 0o644:
 			t.Errorf("%s has the mode %o", name, e.mode)
 		}
@@ -329,7 +379,7 @@ func (r release) checkBill(t *testing.T) {
 			Hashes []struct{ Alg, Content string }
 		}
 	}
-	text := r.read(t, "strata_"+r.version+".cdx.json")
+	text := r.read(t, r.bill())
 	checkPaths(t, "the bill of materials", text)
 	if err := json.Unmarshal(text, &bill); err != nil || bill.Metadata.Component.Version != r.version {
 		t.Fatalf("the bill is of version %q, %v", bill.Metadata.Component.Version, err)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -45,7 +46,11 @@ func (p part) licenseText(folders map[string]string) (string, error) {
 	case p.module:
 		return readTexts(folders[p.name])
 	case p.npm:
-		return readTexts(filepath.Join("web", "hud", "node_modules", filepath.FromSlash(p.name)))
+		text, err := readTexts(filepath.Join("web", "hud", "node_modules", filepath.FromSlash(p.name)))
+		if errors.Is(err, fs.ErrNotExist) {
+			err = fmt.Errorf("%w: `make vsix` installs it", err)
+		}
+		return text, err
 	case p.text != "":
 		text, err := os.ReadFile(p.text)
 		return strings.TrimSpace(string(text)), err

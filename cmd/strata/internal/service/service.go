@@ -66,8 +66,8 @@ func newInstall(p *cli.Process) *cobra.Command {
 		Short: "Install the service, so that a connection starts the server",
 		Long: "Install the server as a service of this user. With systemd, the service manager listens at the configured address,\n" +
 			"and the first connection of an editor starts the server. With launchd, the server starts at login.\n" +
-			"The service reads the same configuration and the same keys of `strata login`, but not the variables of this shell.\n" +
-			"Install again after the address or the path of strata has changed.",
+			"The service uses your configuration and the keys of `strata login`, but not the variables of this shell.\n" +
+			"Install the service again if the address, the database or the path of strata has changed.",
 		Args: cli.UsageArgs(cobra.NoArgs),
 	}
 	cmd.Flags().DurationVar(&idle, "exit-idle", defaultIdle, "systemd: exit after `DURATION` without connections; 0: never")
@@ -268,7 +268,7 @@ func newUninstall(p *cli.Process) *cobra.Command {
 	}
 }
 
-var errNotInstalled = errors.New("the service is not installed: strata service install")
+var errNotInstalled = errors.New("the service is not installed: run `strata service install`")
 
 func installed(files map[string]string) bool {
 	for path := range files {

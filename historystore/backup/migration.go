@@ -66,8 +66,8 @@ func Copies(path string) ([]Copy, error) {
 	return all, nil
 }
 
-// Keep copies a database whose schema is to be migrated, unless it is too large, and returns the path of the copy. The
-// caller has the lock of the database. An error leaves no copy, and the caller must not migrate.
+// Keep copies a database before its schema is migrated, unless it is larger than MaxCopyBytes. The caller has the lock of
+// the database. An error leaves no copy, and the caller must not migrate.
 func Keep(ctx context.Context, path string, version int, log *slog.Logger) error {
 	size, err := bytesOf(path)
 	if err != nil {

@@ -133,7 +133,7 @@ func Advise(path string, err error) error {
 	if !errors.Is(err, database.ErrNewer) {
 		return err
 	}
-	return fmt.Errorf("%w; install that version or a newer one, or go back with %s, which keeps this database beside the old one", err, WayBack(path))
+	return fmt.Errorf("%w; install that version or a newer one, or go back with %s; the newer database is kept", err, WayBack(path))
 }
 
 // WayBack returns the command that replaces a database, which is newer than this program, by the newest copy that the
@@ -146,7 +146,7 @@ func WayBack(path string) string {
 			}
 		}
 	}
-	return "`strata restore FILE` and a file of `strata backup`"
+	return "a backup (`strata restore FILE`)"
 }
 
 // Original returns the path of the database of which file is a copy that was kept before a migration; empty if it is not

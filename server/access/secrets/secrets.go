@@ -27,6 +27,9 @@ const DefaultLimit = 30 * time.Second
 // ErrUnavailable means that there is no keyring, or that it cannot be used now, for example because it is locked.
 var ErrUnavailable = errors.New("the system's keyring is not available")
 
+// ErrMissing means that the keyring does not contain a secret.
+var ErrMissing = errors.New("the system's keyring does not contain it")
+
 // backend is the interface of a keyring. Its methods may block.
 type backend interface {
 	Set(service, name, secret string) error
@@ -83,7 +86,7 @@ func (k *Keyring) Set(name, secret string) error {
 	return err
 }
 
-// Get returns a secret. Errors wrap ErrUnavailable, or fs.ErrNotExist if the keyring does not contain it.
+// Get returns a secret. Errors wrap ErrUnavailable, or ErrMissing.
 func (k *Keyring) Get(name string) (string, error) {
 	return k.call(func() (string, error) { return k.backend.Get(service, name) })
 }
@@ -94,8 +97,8 @@ func (k *Keyring) Delete(name string) error {
 	return err
 }
 
-// call runs a call for at most the limit. A call that does not return is left behind; until it does, others fail at once, so
-// at most one is left behind.
+// call runs a call for at most the limit. A call that takes longer continues in its goroutine; until it returns, all others
+// fail immediately, so at most one goroutine waits.
 func (k *Keyring) call(do func() (string, error)) (string, error) {
 	if k.reason != "" {
 		return "", fmt.Errorf("%w: %s", ErrUnavailable, k.reason)
@@ -128,7 +131,7 @@ func translate(err error) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, keyring.ErrNotFound):
-		return fmt.Errorf("the system's keyring does not contain it: %w", fs.ErrNotExist)
+		return ErrMissing
 	}
 	return fmt.Errorf("%w: %s", ErrUnavailable, strings.Join(strings.Fields(err.Error()), " "))
 }

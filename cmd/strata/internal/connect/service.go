@@ -98,7 +98,7 @@ func kickstart(ctx context.Context) error {
 }
 
 // knock connects to the socket of the service until the server can be found. The service manager closes the connection if
-// it gives up to start the server.
+// it gives up starting the server.
 func knock(ctx context.Context, p *cli.Process, address string) (access.ServerFile, error) {
 	dialer := net.Dialer{Timeout: knockTimeout}
 	conn, err := dialer.DialContext(ctx, "tcp", address)

@@ -1,7 +1,7 @@
 // Package doctor is `strata doctor`: it checks configuration, folders, token, database, address, MCP servers and providers.
 //
 // Without --fix it must never change anything, beyond a temporary file that shows whether a folder is writable. With --fix
-// it must never change what nothing else determines.
+// it must never change data that cannot be made again from other data.
 package doctor
 
 import (

@@ -37,16 +37,16 @@ type manager interface {
 	// enable makes the manager run the service now and after each login, and disable ends that; the server is stopped.
 	enable() error
 	disable() error
-	// state describes the service in a few words for each part.
+	// state returns the names of the service's parts with their states.
 	state() [][2]string
 	// logs writes the end of the log.
 	logs(lines int, follow bool) error
 }
 
-// withoutService says what happens without a service.
+// withoutService describes how the server starts without a service.
 const withoutService = "without a service, editors and strata start the server when they need it, and it exits after 10 minutes without connections"
 
-// errUnavailable is the answer on systems without a service.
+// errUnavailable is the error on systems without a service manager that Strata supports.
 var errUnavailable = errors.New("strata service needs systemd or launchd: " + withoutService)
 
 func managerOf(p *cli.Process) (manager, error) {
@@ -228,7 +228,7 @@ func unseen(p *cli.Process) []string {
 	return names
 }
 
-// remove removes files, and the folders systemd/user of these if they are empty then.
+// remove removes files, and their folder systemd/user and its parent if they are then empty.
 func remove(files map[string]string) error {
 	var failed []error
 	for path := range files {

@@ -3,9 +3,11 @@ package dist
 import (
 	"flag"
 	"fmt"
+	"maps"
 	"math"
 	"os"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -35,21 +37,16 @@ func TestTableOfSizes(t *testing.T) {
 	if table == nil {
 		t.Fatal("docs/benchmarks.md has no table of sizes")
 	}
-	sizes := r.sizes(t)
+	sizes, listed := r.sizes(t), listedSizes(string(text[table[4]:table[5]]))
 	if *update {
-		var rows strings.Builder
-		for _, name := range r.files() {
-			fmt.Fprintf(&rows, "| `%s` | %.2f MB |\n", r.anyVersion(name), sizes[r.anyVersion(name)])
+		if *targetList == "" {
+			listed = nil // the release has all files
 		}
-		written := string(text[:table[4]]) + strings.TrimSuffix(rows.String(), "\n") + string(text[table[5]:])
+		written := string(text[:table[4]]) + sizeRows(listed, sizes) + string(text[table[5]:])
 		if err := os.WriteFile(sizesFile, []byte(written), 0o644); err != nil {
 			t.Fatal(err)
 		}
 		return
-	}
-	listed := map[string]float64{}
-	for _, row := range sizesRow.FindAllStringSubmatch(string(text[table[4]:table[5]]), -1) {
-		listed[row[1]], _ = strconv.ParseFloat(row[2], 64)
 	}
 	for name, size := range sizes {
 		if known, ok := listed[name]; ok && math.Abs(size-known) > tolerance*size {
@@ -58,11 +55,44 @@ func TestTableOfSizes(t *testing.T) {
 	}
 }
 
-// sizes returns the sizes of the files in MB.
+// listedSizes returns the sizes in the rows of the table, by file.
+func listedSizes(rows string) map[string]float64 {
+	listed := map[string]float64{}
+	for _, row := range sizesRow.FindAllStringSubmatch(rows, -1) {
+		listed[row[1]], _ = strconv.ParseFloat(row[2], 64)
+	}
+	return listed
+}
+
+// sizeRows returns the rows of the table, without the last line end: the new sizes, and those of other files.
+func sizeRows(others, sizes map[string]float64) string {
+	all := map[string]float64{}
+	maps.Copy(all, others)
+	maps.Copy(all, sizes)
+	var rows []string
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		rows = append(rows, fmt.Sprintf("| `%s` | %.2f MB |", name, all[name]))
+	}
+	return strings.Join(rows, "\n")
+}
+
+// A release of some systems leaves the sizes of the others in the table.
+func TestSizesOfOtherSystemsStay(t *testing.T) {
+	got := sizeRows(listedSizes("| `a.deb` | 1.00 MB |\n| `c.zip` | 3.00 MB |\n"), map[string]float64{"a.deb": 1.5, "b.rpm": 2})
+	if want := "| `a.deb` | 1.50 MB |\n| `b.rpm` | 2.00 MB |\n| `c.zip` | 3.00 MB |"; got != want {
+		t.Errorf("rows:\n%s\nwant:\n%s", got, want)
+	}
+}
+
+// sizes returns the sizes of the files in MB. The size of the bill of materials depends on the systems, so it counts only if
+// the release has all.
 func (r release) sizes(t *testing.T) map[string]float64 {
 	t.Helper()
 	sizes := map[string]float64{}
 	for _, name := range r.files() {
+		if *targetList != "" && strings.HasSuffix(name, ".cdx.json") {
+			continue
+		}
 		info, err := os.Stat(r.path(name))
 		if err != nil {
 			t.Fatal(err)

@@ -14,7 +14,7 @@ STARTS_BINARY = $(shell $(GO) list -f '{{with .TestImports}}$(BINARY_USERS){{end
 RACE_PACKAGES = $(filter-out $(STARTS_BINARY),$(shell $(GO) list ./...))
 
 .DEFAULT_GOAL := help
-.PHONY: help run build client hud-packages hud vsix dist dist-sizes dist-test dist-roots image example screenshots test test-binary soak check format vet lint race-check race bench bench-packages bench-cache bench-fidelity kept models outlines fuzz clean
+.PHONY: help run build client hud vsix dist dist-sizes dist-test dist-roots image example screenshots test test-binary soak check format vet lint race-check race bench bench-packages bench-cache bench-fidelity kept models outlines fuzz clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -29,20 +29,18 @@ client: ## build web/client/dist, the JavaScript client library with types
 	.ci/install-tools node npm
 	cd web/client && npm ci --prefer-offline --no-audit --no-fund && npm run --silent build
 
-# The npm packages of the HUD. Releases and images need them, too: they contain the texts of their licenses.
-hud-packages:
+hud: ## build the HUD, the server's web page, from web/hud and web/client
 	.ci/install-tools node npm
-	cd web/hud && npm ci --ignore-scripts --no-audit --no-fund
-
-hud: hud-packages ## build the HUD, the server's web page, from web/hud and web/client
-	cd web/hud && npx tsc
+	cd web/hud && npm ci --ignore-scripts --no-audit --no-fund && npx tsc
 	rm -f web/assets/hud*
 	$(GO) tool esbuild hud=web/hud/src/main.tsx hud=web/hud/src/style/page.css hud-code=web/hud/src/code/worker.ts --bundle --splitting --minify --format=esm \
 		--target=chrome115,firefox115,safari17 --charset=utf8 --legal-comments=eof --log-level=warning \
 		--chunk-names=hud-[name]-[hash] --outdir=web/assets
 	$(GO) test ./web -run BuildOfTheHUD -count=1 -args -update
 
-vsix: hud-packages ## build bin/strata.vsix, the extension for VS Code, from web/vscode, web/hud and web/client
+vsix: ## build bin/strata.vsix, the extension for VS Code, from web/vscode, web/hud and web/client
+	.ci/install-tools node npm
+	cd web/hud && npm ci --ignore-scripts --no-audit --no-fund
 	cd web/vscode && npm ci --ignore-scripts --no-audit --no-fund && npm run --silent check
 	rm -rf web/vscode/dist
 	GO=$(GO) web/vscode/build
@@ -66,20 +64,16 @@ dist-test: ## check that two builds of a release, with different folders, caches
 	.ci/install-tools git zip
 	internal/dist/compare $(TARGETS)
 
-# DIST is the folder of a release; by default one of this system's architecture is built.
-dist-roots: RELEASE = $(or $(DIST),bin/roots)
-dist-roots: hud-packages ## install and remove the packages in a clean Debian system, and run the container image (Linux, as root)
-	.ci/install-tools mmdebstrap systemd-nspawn podman crun ca-certificates
-	[ -n '$(DIST)' ] || { rm -rf bin/roots && GO=$(GO) internal/dist/build bin/roots linux/$$($(GO) env GOARCH); }
-	$(GO) test ./internal/dist/trial -v -count=1 -timeout 30m -args -dist $(abspath $(RELEASE)) -root "$$(internal/dist/root)"
-
+DIST  ?= bin/dist
 IMAGE ?= strata
 
-image: hud-packages ## build the container image of the server with podman or buildah (IMAGE=name)
+dist-roots: ## install and remove the packages of bin/dist in a clean Debian system, and run the container image (Linux, as root)
+	.ci/install-tools mmdebstrap systemd-nspawn podman crun ca-certificates
+	$(GO) test ./internal/dist/trial -v -count=1 -timeout 30m -args -dist $(abspath $(DIST)) -root "$$(internal/dist/root)"
+
+image: ## build the container image of the server from bin/dist, with podman or buildah (IMAGE=name)
 	.ci/install-tools podman ca-certificates
-	rm -rf bin/image
-	GO=$(GO) internal/dist/build bin/image linux/$$($(GO) env GOARCH)
-	internal/dist/image bin/image/*.tar.gz $(IMAGE)
+	internal/dist/image $(DIST)/strata_*_linux_$$($(GO) env GOARCH).tar.gz $(IMAGE)
 
 EXAMPLE_PORT ?= 7720
 

@@ -28,12 +28,12 @@ var contentTypes = map[string]string{
 // asset is one file, as it is and compressed, with the tag that tells browsers whether theirs is still the same.
 type asset struct {
 	content     []byte
-	compressed  []byte // gzip; empty where that is no shorter
+	compressed  func() []byte // gzip, made at the first call; empty where that is no shorter
 	contentType string
 	tag         string
 }
 
-// assets are all of them by their path. They are compressed when the first one is asked for.
+// assets are all of them by their path. Each is compressed when it is first asked for: a page needs a third of them.
 var assets = sync.OnceValue(loadAssets)
 
 // Assets serves the files that pages are made with below "/assets/". They are the same for everybody and hold nothing
@@ -55,9 +55,11 @@ func (a *asset) serve(w http.ResponseWriter, r *http.Request) {
 	h.Set("Cache-Control", "no-cache") // keep it, but ask each time
 	h.Set("Vary", "Accept-Encoding")
 	content, tag := a.content, a.tag
-	if len(a.compressed) > 0 && takesGzip(r) {
-		h.Set("Content-Encoding", "gzip")
-		content, tag = a.compressed, a.tag+"-gzip"
+	if takesGzip(r) {
+		if small := a.compressed(); len(small) > 0 {
+			h.Set("Content-Encoding", "gzip")
+			content, tag = small, a.tag+"-gzip"
+		}
 	}
 	h.Set("ETag", `"`+tag+`"`)
 	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(content))
@@ -102,11 +104,15 @@ func loadAssets() map[string]*asset {
 
 func newAsset(name string, content []byte) *asset {
 	sum := sha256.Sum256(content)
-	a := &asset{content: content, contentType: contentTypes[path.Ext(name)], tag: hex.EncodeToString(sum[:16])}
-	if small := compress(content); len(small) < len(content) {
-		a.compressed = small
+	return &asset{
+		content: content, contentType: contentTypes[path.Ext(name)], tag: hex.EncodeToString(sum[:16]),
+		compressed: sync.OnceValue(func() []byte {
+			if small := compress(content); len(small) < len(content) {
+				return small
+			}
+			return nil
+		}),
 	}
-	return a
 }
 
 func compress(content []byte) []byte {

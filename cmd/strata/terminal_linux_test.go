@@ -320,3 +320,14 @@ func TestTheProgressOfABackup(t *testing.T) {
 		t.Errorf("progress in a pipe: %s", out)
 	}
 }
+
+// A terminal gets an address that opens the HUD, with its code.
+func TestServeShowsATerminalHowToOpenTheHUD(t *testing.T) {
+	u := &user{t: t, home: t.TempDir()}
+	s := u.runsOnTerminal(nil, "serve", "--listen", "127.0.0.1:0")
+	s.shows("HUD        http://127.0.0.1:", "/?code=", "(works once")
+	s.types("\x03")
+	if code := s.ends(); code != 0 {
+		t.Errorf("ended with %d", code)
+	}
+}

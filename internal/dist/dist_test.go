@@ -49,20 +49,3 @@ func TestATagMustBeTheVersion(t *testing.T) {
 		t.Errorf("%v, %s", err, out)
 	}
 }
-
-// The bill of materials reads the licenses of the HUD's npm packages, so a fresh clone installs them before each build.
-func TestBuildsInstallThePackagesOfTheHUD(t *testing.T) {
-	if _, err := exec.LookPath("make"); err != nil {
-		t.Skip(err)
-	}
-	for _, target := range []string{"dist", "dist-roots", "image"} {
-		out, err := exec.Command("make", "-n", "-C", "../..", target).CombinedOutput()
-		if err != nil {
-			t.Fatalf("make -n %s: %v: %s", target, err, out)
-		}
-		before, _, built := strings.Cut(string(out), "internal/dist/build ")
-		if !built || !strings.Contains(before, "cd web/hud && npm ci ") {
-			t.Errorf("make %s does not install the packages of the HUD before it builds:\n%s", target, out)
-		}
-	}
-}

@@ -28,7 +28,7 @@ import (
 )
 
 // patience is the time after which a page that does not reach an expected state is considered hung. It is not a measurement.
-const patience = time.Minute
+const patience = 2 * time.Minute
 
 // Main runs the tests of m with a common Chromium and build of strata.
 func Main(m *testing.M) {
@@ -288,25 +288,27 @@ func (p *Page) Texts(selector string) []string {
 func (p *Page) Click(selector string) {
 	p.t.Helper()
 	p.Wait(fmt.Sprintf("document.querySelector(%s) && !document.querySelector(%s).disabled", quote(selector), quote(selector)))
-	for deadline := time.Now().Add(patience); !Eval[bool](p, fmt.Sprintf(rests, quote(selector))); {
+	var at []float64
+	for deadline := time.Now().Add(patience); len(at) == 0; at = Eval[[]float64](p, fmt.Sprintf(rests, quote(selector))) {
 		if time.Now().After(deadline) {
 			p.t.Fatalf("%s never came to rest; the page shows:\n%s", selector, p.Text("body"))
 		}
 	}
-	p.Run(chromedp.Click(selector))
+	p.Run(chromedp.MouseClickXY(at[0], at[1]))
 }
 
-// rests is the script of a promise: whether an element stays in place for two frames, with nothing in front of its center.
+// rests is the script of a promise: the center of an element that stays in place for two frames with nothing in front of
+// the center, or else an empty list.
 const rests = `(() => {
 	const where = () => {
 		const element = document.querySelector(%s);
 		element?.scrollIntoViewIfNeeded();
 		const { x, y, width, height } = element?.getBoundingClientRect() ?? {};
 		const top = element && document.elementFromPoint(x + width / 2, y + height / 2);
-		return element?.contains(top) ? [x, y, width, height].join() : "";
+		return element?.contains(top) ? [x + width / 2, y + height / 2, width, height] : [];
 	};
 	const before = where();
-	return new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(before !== "" && before === where()))));
+	return new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(before.join() === where().join() ? before.slice(0, 2) : []))));
 })()`
 
 // Type types on the keyboard at the current focus. Special keys are those of chromedp's kb. As with a real keyboard, a key

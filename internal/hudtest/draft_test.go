@@ -39,7 +39,6 @@ func (p *Page) draftIs(d draft) {
 
 // A draft counts: with its files it is measured while it is written, the meter and the budget show the same number.
 func TestH28TheDraftCounts(t *testing.T) {
-	t.Parallel()
 	w := newPricedWorld(t)
 	e := w.Editor(t)
 	w.write(t, "turn.go", source("turn", 60))
@@ -76,7 +75,6 @@ func TestH28TheDraftCounts(t *testing.T) {
 
 // A draft that does not fit beside everything else names what leaves, and a compaction that it causes.
 func TestADraftNamesWhatLeaves(t *testing.T) {
-	t.Parallel()
 	w := newPricedWorld(t)
 	e := w.Editor(t)
 	sid := e.NewSession(w.Home.Project)

@@ -17,7 +17,7 @@ func (p *Page) size(width, height int64) {
 	p.t.Helper()
 	p.Run(chromedp.EmulateViewport(width, height))
 	p.Wait(fmt.Sprintf("innerWidth === %d && innerHeight === %d", width, height))
-	p.settle()
+	p.settleFor(4) // a size asks nothing of the server
 }
 
 // outside is an expression for the elements that scroll the page sideways, or that end outside it.

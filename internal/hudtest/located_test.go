@@ -56,7 +56,6 @@ const openFind = `document.querySelector("dialog[open]")?.getAttribute("aria-lab
 // Whether something is in the next request is asked from a message, from a text in it and from a file, by mouse and keyboard;
 // a message is taken out, brought back and kept.
 func TestIsItIn(t *testing.T) {
-	t.Parallel()
 	w := newPricedWorld(t)
 	e := w.Editor(t)
 	w.write(t, "turn.go", source("turn", 20))
@@ -108,7 +107,6 @@ func TestIsItIn(t *testing.T) {
 
 // Text that is selected with the mouse has a button. A shortened message says that the text is gone.
 func TestASelectedTextIsLookedFor(t *testing.T) {
-	t.Parallel()
 	w := newPricedWorld(t)
 	e := w.Editor(t)
 	sid := e.NewSession(w.Home.Project)

@@ -13,9 +13,10 @@ import (
 )
 
 // newPricedWorld returns a world whose model has a price, a window of 60,000 tokens and a cache like Anthropic's.
-// Additional configuration is optional.
+// Additional configuration is optional. Other tests run concurrently.
 func newPricedWorld(t testing.TB, config ...string) *World {
 	t.Helper()
+	besideOthers(t)
 	model := upstream.Start(upstream.Options{})
 	t.Cleanup(model.Close)
 	model.Choose(upstream.NewCache(upstream.CacheOptions{}).Answer)

@@ -66,7 +66,6 @@ func (p *Page) request(sid, of string) {
 }
 
 func TestTwoRequestsAreComparedAsTheServerDoes(t *testing.T) {
-	t.Parallel()
 	w := newPricedWorld(t, "stability: {layout: ripple}\n")
 	e := w.Editor(t)
 	sid, calls := editedSession(t, w, e)
@@ -122,7 +121,6 @@ func TestTwoRequestsAreComparedAsTheServerDoes(t *testing.T) {
 
 // A request opens from the row of its call, from its bar and from the reply, with the keyboard too.
 func TestARequestOpensFromItsCallItsBarAndItsReply(t *testing.T) {
-	t.Parallel()
 	w := newPricedWorld(t)
 	e := w.Editor(t)
 	sid, calls := editedSession(t, w, e)
@@ -153,7 +151,6 @@ func TestARequestOpensFromItsCallItsBarAndItsReply(t *testing.T) {
 }
 
 func TestARequestThatIsNotKeptSaysWhy(t *testing.T) {
-	t.Parallel()
 	w := newPricedWorld(t)
 	e := w.Editor(t)
 	sid, calls := editedSession(t, w, e)
@@ -168,7 +165,6 @@ func TestARequestThatIsNotKeptSaysWhy(t *testing.T) {
 
 // On a small screen there is one column that fits the page: the later request, and what only the earlier one has.
 func TestRequestsFitASmallScreen(t *testing.T) {
-	t.Parallel()
 	w := newPricedWorld(t, "stability: {layout: ripple}\n")
 	e := w.Editor(t)
 	sid, calls := editedSession(t, w, e)
@@ -183,20 +179,19 @@ func TestRequestsFitASmallScreen(t *testing.T) {
 }
 
 func TestAxeFindsNoViolationInARequest(t *testing.T) {
-	t.Parallel()
 	w := newPricedWorld(t, "stability: {layout: ripple}\n")
 	e := w.Editor(t)
 	sid, calls := editedSession(t, w, e)
 	p := Open(t, w.Server)
 	Eval[int](p, AxeScript(t)+"; 1")
-	for _, width := range []int64{390, 900, 1440, 1920} {
-		p.Run(chromedp.EmulateViewport(width, 900))
+	for _, at := range axeChecks {
+		p.Run(chromedp.EmulateViewport(at.width, 900))
 		for _, of := range []string{calls[2], calls[0], "msg_none"} {
 			p.request(sid, of)
-			for theme, rules := range axeRules {
+			for theme, rules := range at.rules {
 				p.scheme(theme)
 				for _, found := range Eval[[]string](p, fmt.Sprintf(Violations, rules)) {
-					t.Errorf("%s at %d pixels, %s: %s", of, width, theme, found)
+					t.Errorf("%s at %d pixels, %s: %s", of, at.width, theme, found)
 				}
 			}
 		}
@@ -205,7 +200,6 @@ func TestAxeFindsNoViolationInARequest(t *testing.T) {
 
 // Thousands of items are a list of which only the visible ones are drawn.
 func TestARequestOfThousandsOfItems(t *testing.T) {
-	t.Parallel()
 	w := newPricedWorld(t)
 	e := w.Editor(t)
 	sid := e.NewSession(w.Home.Project)

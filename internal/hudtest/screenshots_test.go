@@ -288,19 +288,22 @@ func (p *Page) shoot(s *story, name string, show func()) {
 }
 
 // settle waits until the page has not changed for a while.
-func (p *Page) settle() {
+func (p *Page) settle() { p.t.Helper(); p.settleFor(20) }
+
+// settleFor waits until the text of the page has been the same for more than a number of frames.
+func (p *Page) settleFor(frames int) {
 	p.t.Helper()
-	Eval[int](p, `new Promise((done) => {
+	Eval[int](p, fmt.Sprintf(`new Promise((done) => {
 		let quiet = 0, last = "";
 		const look = () => {
 			const now = document.body.innerText;
 			quiet = now === last ? quiet + 1 : 0;
 			last = now;
-			if (quiet > 20) done(1);
+			if (quiet > %d) done(1);
 			else requestAnimationFrame(look);
 		};
 		look();
-	})`)
+	})`, frames))
 }
 
 // search replaces the text in the search field.

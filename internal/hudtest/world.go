@@ -18,18 +18,23 @@ type World struct {
 	Model *upstream.Server
 }
 
-// NewWorld starts a server on a port that it keeps after restarts. Additional configuration is optional. Other tests with
-// worlds run concurrently: a test of a page mostly waits.
+// NewWorld starts a server on a port that it keeps after restarts. Additional configuration is optional. Other tests
+// run concurrently.
 func NewWorld(t testing.TB, config ...string) *World {
 	t.Helper()
-	if test, ok := t.(*testing.T); ok {
-		test.Parallel()
-	}
+	besideOthers(t)
 	model := upstream.Start(upstream.Options{})
 	t.Cleanup(model.Close)
 	settings := strings.Replace(binary.Config(model.OpenAIURL()), "127.0.0.1:0", fmt.Sprintf("127.0.0.1:%d", FreePort(t)), 1)
 	home := binary.NewHome(t, settings+strings.Join(config, ""))
 	return &World{Server: binary.Start(t, home, binary.Options{}), Model: model}
+}
+
+// besideOthers runs a test concurrently with others: a test of a page mostly waits.
+func besideOthers(t testing.TB) {
+	if test, ok := t.(*testing.T); ok {
+		test.Parallel()
+	}
 }
 
 // FreePort returns an unused port of loopback that no client's connection gets either: between the end of a server and its restart the

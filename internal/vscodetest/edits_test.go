@@ -9,14 +9,12 @@ import (
 
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
-
-	"strata/internal/hudtest"
 )
 
 // write writes a file of the workspace and returns its path.
 func (e *editor) write(t *testing.T, name, content string) string {
 	t.Helper()
-	path := filepath.Join(e.site.disk, name)
+	path := filepath.Join(e.disk, name)
 	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -49,9 +47,7 @@ func (e *editor) waitProposals(n int) {
 // act clicks a button of the active editor's title. The editor draws the buttons again when the focus moves, so there may be no
 // element that rests.
 func (e *editor) act(label string) {
-	button := fmt.Sprintf("document.querySelector(\".title .action-label[aria-label^='%s']\")", label)
-	e.Wait(button)
-	hudtest.Eval[bool](e.Page, button+".click() ?? true")
+	e.Wait(clicked(fmt.Sprintf("document.querySelector(\".title .action-label[aria-label^='%s']\")", label)))
 }
 
 // diffSide is the selector of a side of the diff.
@@ -95,7 +91,7 @@ func TestChangeIsApprovedInItsDiff(t *testing.T) {
 func TestChangeIsRejectedInItsDiff(t *testing.T) {
 	e := open(t)
 	file := e.write(t, "notes.txt", "one\ntwo\n")
-	e.site.settings["strata.openDiff"] = false
+	e.settings["strata.openDiff"] = false
 	e.start(t)
 	c := e.newSession()
 	c.promptToEdit("notes.txt", "two", "TWO")
@@ -125,7 +121,7 @@ func TestDiffFollowsTheQuestion(t *testing.T) {
 	c.click(".question button.primary")
 	c.waitEnd()
 	e.waitProposals(0)
-	if content := read(t, filepath.Join(e.site.disk, "new/folder/a.txt")); content != "alpha\n" {
+	if content := read(t, filepath.Join(e.disk, "new/folder/a.txt")); content != "alpha\n" {
 		t.Errorf("the new file contains %q", content)
 	}
 }
@@ -176,6 +172,5 @@ func TestModelReadsUnsavedText(t *testing.T) {
 
 // clickText clicks the first matching element with a text.
 func (c chat) clickText(selector, text string) {
-	c.Wait(fmt.Sprintf("[...document.querySelectorAll(%q)].some((e) => e.innerText.includes(%s))", selector, quoted(text)))
-	hudtest.EvalIn[bool](c.Frame, fmt.Sprintf("[...document.querySelectorAll(%q)].find((e) => e.innerText.includes(%s)).click() ?? true", selector, quoted(text)))
+	c.Wait(clicked(fmt.Sprintf("[...document.querySelectorAll(%q)].find((e) => e.innerText.includes(%s))", selector, quoted(text))))
 }

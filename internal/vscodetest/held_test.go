@@ -16,10 +16,10 @@ import (
 func openHeld(t *testing.T, files map[string]string) *editor {
 	t.Helper()
 	e := open(t)
-	e.site.disk = t.TempDir()
-	e.site.settings["strata.pathMappings"] = map[string]string{}
+	e.disk = t.TempDir()
+	e.settings["strata.pathMappings"] = map[string]string{}
 	for name, content := range files {
-		name = filepath.Join(e.site.disk, name)
+		name = filepath.Join(e.disk, name)
 		if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
 			t.Fatal(err)
 		}
@@ -122,7 +122,7 @@ func TestFolderThatOnlyTheEditorHas(t *testing.T) {
 		t.Errorf("the moved file contains %q", content)
 	}
 	e.do(t, c, 1, `call delete_file {"path": "src/a.ts"}`)
-	if _, err := os.Stat(filepath.Join(e.site.disk, "src", "a.ts")); !os.IsNotExist(err) {
+	if _, err := os.Stat(filepath.Join(e.disk, "src", "a.ts")); !os.IsNotExist(err) {
 		t.Errorf("the deleted file is there: %v", err)
 	}
 	if seen := e.do(t, c, 0, "call list_files"); strings.Contains(seen, "a.ts") || strings.Contains(seen, "b.ts") || !strings.Contains(seen, "c.ts") {
@@ -132,7 +132,7 @@ func TestFolderThatOnlyTheEditorHas(t *testing.T) {
 
 func (e *editor) file(t *testing.T, name string) string {
 	t.Helper()
-	return read(t, filepath.Join(e.site.disk, name))
+	return read(t, filepath.Join(e.disk, name))
 }
 
 func TestWindowOfAHeldFolderIsReloadedInMidTurn(t *testing.T) {

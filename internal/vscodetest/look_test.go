@@ -9,7 +9,6 @@ import (
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
-	"github.com/chromedp/chromedp/kb"
 
 	"strata/internal/hudtest"
 )
@@ -17,18 +16,12 @@ import (
 // themes are the color themes of the editor, by the classes that their webviews have.
 var themes = map[string]string{
 	"Dark Modern": "vscode-dark", "Light Modern": "vscode-light",
-	"Dark High Contrast": "vscode-high-contrast", "Light High Contrast": "vscode-high-contrast-light",
+	"Default High Contrast": "vscode-high-contrast", "Default High Contrast Light": "vscode-high-contrast-light",
 }
 
-// theme selects a color theme, and waits until a frame has it.
+// theme selects a color theme, and waits until the frames have it.
 func (e *editor) theme(name string, frames ...*hudtest.Frame) {
-	e.Type("k", chromedp.KeyModifiers(chromedp.ModifierCtrl))
-	e.Type("t", chromedp.KeyModifiers(chromedp.ModifierCtrl))
-	e.Wait(`document.querySelector(".quick-input-widget input") === document.activeElement && document.querySelector(".quick-input-list .monaco-list-row")`)
-	e.Run(chromedp.KeyEvent(name))
-	e.WaitText(".quick-input-list .monaco-list-row.focused", name)
-	e.Type(kb.Enter)
-	e.Wait(`!document.querySelector(".quick-input-list .monaco-list-row")?.checkVisibility()`)
+	e.set(map[string]any{"workbench.colorTheme": name})
 	for _, f := range frames {
 		f.Wait(fmt.Sprintf(`document.body.classList.contains(%q) && (%[1]q !== "vscode-high-contrast" || !document.body.classList.contains("vscode-high-contrast-light"))`, themes[name]))
 	}
@@ -36,6 +29,7 @@ func (e *editor) theme(name string, frames ...*hudtest.Frame) {
 
 // sideBar gives the side bar a width in pixels, by dragging its edge.
 func (e *editor) sideBar(width int) {
+	e.spoiled = true
 	edge := hudtest.Eval[[2]float64](e.Page, `((r) => [r.right, r.left])(document.querySelector(".part.sidebar").getBoundingClientRect())`)
 	drag := func(kind input.DispatchMouseEventType, x float64) chromedp.Action[chromedp.Void] {
 		return chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {

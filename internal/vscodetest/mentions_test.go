@@ -102,7 +102,7 @@ func TestEditorIsMentioned(t *testing.T) {
 	c.waitDraft(" @bad.txt#L1:3  @problems  @alpha  @bad.txt ")
 	c.clearDraft()
 
-	e.command("View: Show Explorer")
+	e.run("workbench.view.explorer")
 	e.rightClickRow("def.txt")
 	e.choose(t, "Add to Strata")
 	c.waitChips("def.txt")

@@ -106,7 +106,7 @@ func badge(selector string) string {
 func TestContextView(t *testing.T) {
 	e := open(t)
 	for name, lines := range map[string]int{"small.txt": 3, "large.txt": 900} {
-		if err := os.WriteFile(filepath.Join(e.site.disk, name), []byte(strings.Repeat("one line of many\n", lines)), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(e.disk, name), []byte(strings.Repeat("one line of many\n", lines)), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -117,7 +117,7 @@ func TestContextView(t *testing.T) {
 	sid := c.session()
 	e.WaitText(pane("Context"), "No files in the context")
 
-	e.command("View: Show Explorer")
+	e.run("workbench.view.explorer")
 	inExplorer := ".explorer-folders-view .monaco-list-row[aria-label^='small.txt']"
 	e.Click(inExplorer)
 	e.Wait(`document.querySelector(".tab.active[data-resource-name='small.txt']")`)
@@ -162,14 +162,14 @@ func TestContextView(t *testing.T) {
 	}
 	ask[any](c, "_strata/files/clear", map[string]any{"sessionId": sid})
 	e.WaitText(pane("Context"), "No files in the context")
-	e.command("View: Show Explorer")
+	e.run("workbench.view.explorer")
 	e.Wait("!/[◆◈]/.test(" + badge(inExplorer) + ")")
 }
 
 func TestFoldersAndDroppedFilesAreAdded(t *testing.T) {
 	e := open(t)
 	for _, name := range []string{"notes/one.txt", "notes/deep/two.txt", "other.txt"} {
-		file := filepath.Join(e.site.disk, filepath.FromSlash(name))
+		file := filepath.Join(e.disk, filepath.FromSlash(name))
 		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 			t.Fatal(err)
 		}
@@ -180,7 +180,7 @@ func TestFoldersAndDroppedFilesAreAdded(t *testing.T) {
 	e.start(t)
 	e.tall()
 	e.connect()
-	e.command("View: Show Explorer")
+	e.run("workbench.view.explorer")
 	e.menu(".explorer-folders-view .monaco-list-row[aria-label^='notes']", "Add to Strata Context") // creates a session
 	e.chat("#prompt")
 	e.Wait(fmt.Sprintf("document.querySelector(%q) && document.querySelector(%q)", row("Context", "notes/one.txt"), row("Context", "notes/deep/two.txt")))
@@ -189,7 +189,7 @@ func TestFoldersAndDroppedFilesAreAdded(t *testing.T) {
 		t.Errorf("the server has %v", files)
 	}
 
-	e.command("View: Show Explorer")
+	e.run("workbench.view.explorer")
 	e.Click(".explorer-folders-view .monaco-list-row[aria-label^='other.txt']")
 	e.Wait(`document.querySelector(".tab.active[data-resource-name='other.txt']")`)
 	e.focus("Context")
@@ -202,12 +202,12 @@ func TestManyFilesInTheContext(t *testing.T) {
 	e := open(t)
 	const many = filecontext.MaxFiles
 	for i := range many {
-		if err := os.WriteFile(filepath.Join(e.site.disk, fmt.Sprintf("file%04d.txt", i)), fmt.Appendf(nil, "text %d\n", i), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(e.disk, fmt.Sprintf("file%04d.txt", i)), fmt.Appendf(nil, "text %d\n", i), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
 	c := e.rpc(t)
-	sid := c.NewSession(e.site.disk)
+	sid := c.NewSession(e.disk)
 	for i := range many {
 		ask[any](c, "_strata/files/add", map[string]any{"sessionId": sid, "path": fmt.Sprintf("file%04d.txt", i)})
 	}
@@ -221,7 +221,7 @@ func TestManyFilesInTheContext(t *testing.T) {
 	e.start(t)
 	e.tall()
 	e.connect()
-	e.focus("Sessions")
+	e.run("strata.sessions.focus")
 	e.openRow("Untitled session")
 	e.WaitText(pane("Context")+" .pane-header", grouped(sum)+" tokens")
 	e.focus("Context")
@@ -250,7 +250,7 @@ func (e *editor) center(element string) (x, y float64) {
 
 // notice clicks a button of a notification. Notifications do not pop up unless the window has the focus.
 func (e *editor) notice(text, button string) {
-	e.command("Notifications: Show Notifications")
+	e.run("notifications.showList")
 	e.Wait(fmt.Sprintf(`[...document.querySelectorAll(".notifications-center .monaco-list-row")].some((row) => row.innerText.includes(%q) &&
 		[...row.querySelectorAll(".monaco-button")].some((e) => e.innerText === %q && (e.click(), true)))`, text, button))
 }
@@ -293,7 +293,7 @@ func TestSessionsView(t *testing.T) {
 	e.focusSession("The quokka")
 	e.Type(kb.Delete)
 	e.Wait(fmt.Sprintf("!document.querySelector(%q)", row("Sessions", "The quokka")))
-	e.command("Notifications: Clear All Notifications")
+	e.run("notifications.clearAll")
 	e.command("Strata: Deleted Sessions")
 	e.WaitText(".quick-input-titlebar", "Deleted Sessions")
 	e.WaitText(".quick-input-list .monaco-list-row.focused", "The quokka")
@@ -307,7 +307,9 @@ func TestSessionsView(t *testing.T) {
 // openRow opens a session of the tree by its title. The chat then has the focus.
 func (e *editor) openRow(title string) {
 	e.Click(row("Sessions", title))
-	e.chat("#prompt").Wait(`document.hasFocus() && document.activeElement?.id === "prompt"`)
+	c := e.chat("#prompt")
+	c.waitText("#main h1", strings.Replace(title, "Untitled session", "Strata chat", 1))
+	c.Wait(`document.hasFocus() && document.activeElement?.id === "prompt"`)
 }
 
 // focusSession opens a session of the tree, and moves the focus back to the tree.
@@ -319,22 +321,25 @@ func (e *editor) focusSession(title string) {
 
 // focus moves the focus to a view.
 func (e *editor) focus(title string) {
-	e.command("Strata: Focus on " + title + " View")
+	command := "strata." + strings.ToLower(title) + ".focus"
+	e.run(command)
+	e.chat("#hud > *") // it takes the focus when it is loaded
+	e.run(command)
 	e.Wait(fmt.Sprintf("document.querySelector(%q)?.contains(document.activeElement)", pane(title)))
 }
 
 func TestMoreSessionsAreLoaded(t *testing.T) {
 	e := open(t)
 	c := e.rpc(t)
-	oldest := c.NewSession(e.site.disk)
+	oldest := c.NewSession(e.disk)
 	ask[any](c, "_strata/session/rename", map[string]any{"sessionId": oldest, "title": "The oldest"})
 	for range 200 { // as many as are loaded first
-		c.NewSession(e.site.disk)
+		c.NewSession(e.disk)
 	}
 	e.start(t)
 	e.tall()
 	e.connect()
-	e.focus("Sessions")
+	e.run("strata.sessions.focus")
 	e.Wait(fmt.Sprintf("document.querySelector(%q)", row("Sessions", "Untitled session")))
 	e.focus("Sessions") // there was no list before
 	e.Type(kb.End)
@@ -358,8 +363,7 @@ func TestSearchFindsReplies(t *testing.T) {
 
 	e.command("Strata: Search Sessions")
 	e.WaitText(".quick-input-titlebar", "Search Sessions")
-	e.Wait(`document.querySelector(".quick-input-widget input") === document.activeElement`)
-	e.Run(chromedp.KeyEvent("wombat"))
+	e.fill("wombat")
 	e.WaitText(".quick-input-list .monaco-list-row", "Messages")
 	e.WaitText(".quick-input-list .monaco-list-row", "The wombat sleeps by day.")
 	e.WaitText(".quick-input-list .monaco-list-row.focused", "Animals")
@@ -386,7 +390,7 @@ func TestExportAndImport(t *testing.T) {
 	e.Type(kb.Enter)
 	e.WaitText("body", `"Echidna" exported to Echidna.jsonl.`) // for screen readers
 	var exported, want []string
-	for line := range strings.Lines(read(t, filepath.Join(e.site.disk, "Echidna.jsonl"))) {
+	for line := range strings.Lines(read(t, filepath.Join(e.disk, "Echidna.jsonl"))) {
 		exported = append(exported, compact(t, []byte(line)))
 	}
 	for cursor, more := "", true; more; {
@@ -471,13 +475,13 @@ func (e *editor) hover(selector string) {
 }
 
 func TestWalkthrough(t *testing.T) {
-	e := open(t)
+	e := openNew(t)
 	e.start(t)
-	e.connect()
 	e.command("Strata: Show Walkthrough")
 	for _, step := range []string{"Connect to the server", "Choose a model", "Create a session", "Add files and ask", "Watch the context and the cost"} {
 		e.WaitText(".gettingStartedContainer .step-title", step)
 	}
+	e.connect()
 	e.Wait(`[...document.querySelectorAll(".gettingStartedContainer .getting-started-step")].some((e) =>
 		e.innerText.includes("Connect to the server") && e.querySelector(".codicon.complete"))`)
 }

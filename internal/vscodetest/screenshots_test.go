@@ -84,11 +84,10 @@ func TestScreenshots(t *testing.T) {
 	for _, script := range replies() {
 		model.Push(script)
 	}
-	e := openWith(t, fmt.Sprintf(pictured, model.URL))
+	e := openWith(t, newWindow(t), fmt.Sprintf(pictured, model.URL))
 	e.site.folder = "/greet"
-	e.site.settings["workbench.startupEditor"] = "none"
-	e.site.settings["chat.disableAIFeatures"] = true
-	folder := filepath.Join(e.site.disk, "greet")
+	e.settings["chat.disableAIFeatures"] = true
+	folder := filepath.Join(e.disk, "greet")
 	for name, content := range map[string]string{"greet.go": greeting, "greet_test.go": greetingTest, "go.mod": "module example.org/greet\n"} {
 		if err := os.MkdirAll(folder, 0o700); err != nil {
 			t.Fatal(err)
@@ -119,11 +118,11 @@ func TestScreenshots(t *testing.T) {
 
 	c.click(".question button.primary")
 	c.waitText(".transcript", "A blank name now gives")
-	e.command("View: Close All Editors")
+	e.run("workbench.action.closeAllEditors")
 	e.command("Strata: Open HUD")
 	h := e.hud()
 	h.Wait(`document.querySelector(".transcript")`)
-	e.command("View: Toggle Primary Side Bar Visibility")
+	e.run("workbench.action.toggleSidebarVisibility")
 	hudtest.EvalIn[string](h, fmt.Sprintf(`location.hash = "#/session/%s/tiers"`, sid))
 	h.Wait(`document.querySelector(".inspector .panel")?.innerText.includes("greet_test.go")`)
 	e.shoot(t, "hud", h)

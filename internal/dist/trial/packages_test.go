@@ -22,7 +22,7 @@ var userData = []string{home + "/.local/share/strata", home + "/.local/state", h
 
 // Each way of an installation serves an editor through a service, and its removal leaves only the user's data.
 func TestInstallations(t *testing.T) {
-	debian, redHat, archive := artefact(t, "*.deb"), artefact(t, "*.rpm"), artefact(t, "*_linux_*.tar.gz")
+	debian, redHat, archive := debianPackage(t), redHatPackage(t), archive(t)
 	m := boot(t)
 	m.isUsed()
 	m.shell("mkdir -p ~/.config/strata && printf '%%s\\n' 'model: offline/actor' 'tools: {allow: [run_command(uname)]}' >~/.config/strata/strata.yaml")

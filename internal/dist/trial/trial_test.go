@@ -4,6 +4,7 @@ import (
 	"flag"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -31,6 +32,22 @@ func artefact(t *testing.T, pattern string) string {
 		t.Fatal(err)
 	}
 	return path
+}
+
+// machines are the names of this architecture in packages for Red Hat.
+var machines = map[string]string{"amd64": "x86_64", "arm64": "aarch64"}
+
+func debianPackage(t *testing.T) string {
+	t.Helper()
+	return artefact(t, "strata_*_"+runtime.GOARCH+".deb")
+}
+func redHatPackage(t *testing.T) string {
+	t.Helper()
+	return artefact(t, "strata-*."+machines[runtime.GOARCH]+".rpm")
+}
+func archive(t *testing.T) string {
+	t.Helper()
+	return artefact(t, "strata_*_linux_"+runtime.GOARCH+".tar.gz")
 }
 
 // needs skips a test without the programs that it needs.

@@ -220,7 +220,7 @@ func welcome(p *cli.Process, c *config.Config, r server.Ready, first access.Serv
 		log = "standard error"
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "HUD        %s  (works once, for 10 minutes; `strata hud` prints another)\n", r.HUD)
+	fmt.Fprintf(&b, "HUD        %s\n", hudAddress(r, cli.IsTerminal(p.Stdout)))
 	fmt.Fprintf(&b, "WebSocket  %s\n", r.WebSocket)
 	fmt.Fprintf(&b, "token      %s\n", token)
 	fmt.Fprintf(&b, "database   %s\n", r.Database)
@@ -232,6 +232,16 @@ func welcome(p *cli.Process, c *config.Config, r server.Ready, first access.Serv
 		b.WriteString("           This server is reachable at the addresses above only. Stop the other server to change this.\n")
 	}
 	fmt.Fprint(p.Stdout, b.String())
+}
+
+// hudAddress describes how to open the HUD. Logs of service managers and containers do not get the code: their readers could
+// use it.
+func hudAddress(r server.Ready, terminal bool) string {
+	if terminal {
+		return r.HUD + "  (works once, for 10 minutes; `strata hud` prints another)"
+	}
+	page, _, _ := strings.Cut(r.HUD, "?")
+	return page + "  (`strata hud` prints an address that opens it)"
 }
 
 // modelAdvice returns how to select a model, if no source selected one and the offline model replies.

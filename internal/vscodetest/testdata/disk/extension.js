@@ -1,7 +1,8 @@
-// The scheme disk: a folder that the server of the test serves below /disk/. And a command that changes the user's settings.
+// The scheme disk: a folder that the server of the test serves below /disk/. And commands that change the user's settings, and remove
+// what a test has left.
 const vscode = require('vscode');
 
-exports.activate = ({ extensionUri, subscriptions }) => {
+exports.activate = ({ extensionUri, globalState, subscriptions }) => {
   const changed = new vscode.EventEmitter();
   const addressOf = (uri) => `http://${extensionUri.authority}/disk${uri.path.split('/').map(encodeURIComponent).join('/')}`;
   const get = async (uri, query = '') => {
@@ -31,9 +32,20 @@ exports.activate = ({ extensionUri, subscriptions }) => {
   };
   subscriptions.push(vscode.workspace.registerFileSystemProvider('disk', provider));
 
-  const set = async () => {
-    const settings = JSON.parse(await vscode.window.showInputBox({ title: 'Settings', ignoreFocusOut: true }));
-    for (const [name, value] of Object.entries(settings)) await vscode.workspace.getConfiguration().update(name, value, vscode.ConfigurationTarget.Global);
+  const change = async (settings) => {
+    const configuration = vscode.workspace.getConfiguration();
+    for (const [name, value] of Object.entries(settings)) await configuration.update(name, value, vscode.ConfigurationTarget.Global);
   };
-  subscriptions.push(vscode.commands.registerCommand('test.set', set));
+  const set = async (settings) => {
+    await globalState.update('set', [...new Set([...globalState.get('set', []), ...Object.keys(settings)])]);
+    await change(settings);
+  };
+  const clear = async () => {
+    await change({ 'strata.server.url': '' }); // before the other settings, which may be refused
+    await vscode.commands.executeCommand('strata.openSession', null);
+    const names = globalState.get('set', []).filter((name) => name !== 'strata.server.url');
+    await change(Object.fromEntries(names.map((name) => [name, undefined])));
+    for (let i = 0; i < 100 && vscode.window.tabGroups.all.some(({ tabs }) => tabs.length > 0); i++) await vscode.commands.executeCommand('workbench.action.revertAndCloseActiveEditor');
+  };
+  subscriptions.push(vscode.commands.registerCommand('test.set', set), vscode.commands.registerCommand('test.clear', clear));
 };

@@ -64,6 +64,8 @@ function Transcript({ view }: { view: SessionView }) {
   const begun = useMemo(() => placeOf(view.id), []);
   const [expanded, setExpanded] = useState<ReadonlySet<string>>(() => new Set(begun?.expanded));
   const place = useRef(begun?.row);
+  /** The row at which the reader was is not shown yet. Until then its place stays, also if the page is loaded again. */
+  const returns = useRef(begun?.row !== undefined);
   useEffect(() => keepPlace(view.id, withRow([...expanded], place.current)), [view, expanded]);
   const [atEnd, setAtEnd] = useState(true);
   const [top, setTop] = useState<Row | null>(null);
@@ -102,7 +104,9 @@ function Transcript({ view }: { view: SessionView }) {
   useEffect(() => setJump(null), [target]);
   useEffect(() => {
     const row = begun?.row;
-    if (row && marked === 0) transcript.show(row.seq).then(() => setJump(row), failed("Cannot load the message"));
+    const returned = (): void => void (returns.current = false);
+    if (!row || marked > 0) return returned();
+    transcript.show(row.seq).then(() => setJump(row), failed("Cannot load the message")).finally(returned);
   }, []);
   const prompted = view.prompted.value;
   useEffect(() => {
@@ -121,6 +125,7 @@ function Transcript({ view }: { view: SessionView }) {
           onNearEnd={() => void transcript.loadNewer().catch(failed("Cannot load newer messages"))}
           onEnd={setAtEnd} onTop={setTop} stops={startsMessage}
           onPlace={(at) => {
+            if (returns.current) return;
             place.current = at && at.row.kind !== "summary" && at.row.entry.message.seq > 0 ? { key: at.row.key, seq: at.row.entry.message.seq, delta: at.delta } : undefined;
             keepPlace(view.id, withRow([...expanded], place.current));
           }} />

@@ -93,4 +93,6 @@ export type ToView =
   /** Shows an address of the HUD. */
   | { type: 'go'; address: string }
   /** Adds to the draft of the prompt. */
-  | { type: 'draft'; text: string; files: { name: string; uri: string }[] };
+  | { type: 'draft'; text: string; files: { name: string; uri: string }[] }
+  /** The user has come to the view. */
+  | { type: 'focus' };

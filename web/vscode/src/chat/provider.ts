@@ -23,9 +23,13 @@ export class Chat implements vscode.WebviewViewProvider, vscode.Disposable {
     return this.#view?.visible === true;
   }
 
-  /** Shows the chat. It takes the focus. */
+  /**
+   * Shows the chat. It takes the focus. The page takes it itself too: if it has just lost the focus, the editor can leave the
+   * focus at the frame around the page.
+   */
   async show(): Promise<void> {
     await vscode.commands.executeCommand(`${CHAT}.focus`);
+    this.#page?.post({ type: 'focus' });
   }
 
   /** Shows the current session in the view. */

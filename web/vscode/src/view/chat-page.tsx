@@ -9,6 +9,7 @@ import { focusPrompt } from './focus.ts';
 channel.onMessage((message) => {
   if (message.type === 'show') go(message.sessionId === null ? '#/' : sessionAddress(message.sessionId), { replace: true });
   if (message.type === 'draft') addToDraft(message.text, message.files);
+  if (message.type === 'focus' && !document.hasFocus()) focus();
 });
 onLink((address) => perform({ kind: 'hud', address })); // links lead to pages that the chat has not
 

@@ -49,3 +49,11 @@ func TestATagMustBeTheVersion(t *testing.T) {
 		t.Errorf("%v, %s", err, out)
 	}
 }
+
+// Without a release, the error names the command that makes one.
+func TestImageWithoutARelease(t *testing.T) {
+	out, err := exec.Command("./image", "missing.tar.gz", "strata").CombinedOutput()
+	if err == nil || string(out) != "missing.tar.gz does not exist: run make dist\n" {
+		t.Errorf("error %v, %q", err, out)
+	}
+}

@@ -96,7 +96,7 @@ func checkTarget(path, file string, replace bool) error {
 	return nil
 }
 
-// place copies a database to a new file in the folder of file, checks it if so demanded, and gives it its name.
+// place copies a database to a new file in the folder of file, checks the copy if check is set, and renames it to file.
 func place(ctx context.Context, path, file string, replace, check bool, progress Progress) (c Content, err error) {
 	staged, err := stage(file)
 	if err != nil {
@@ -133,7 +133,7 @@ func stage(file string) (name string, err error) {
 	return f.Name(), f.Close()
 }
 
-// name gives a file its name unless another has it.
+// name renames staged to file. The error wraps ErrExists if file exists.
 func name(staged, file string) error {
 	err := os.Link(staged, file)
 	switch {

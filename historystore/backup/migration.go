@@ -65,8 +65,8 @@ func Copies(path string) ([]Copy, error) {
 	return all, nil
 }
 
-// Keep copies a database whose schema is to be migrated, unless it is too large, and returns the path of the copy. The
-// caller has the lock of the database. An error leaves no copy, and the caller must not migrate.
+// Keep copies a database before its schema is migrated, unless it is larger than MaxCopyBytes. The caller has the lock of
+// the database. An error leaves no copy, and the caller must not migrate.
 func Keep(ctx context.Context, path string, version int, log *slog.Logger) error {
 	size, err := bytesOf(path)
 	if err != nil {
@@ -136,7 +136,7 @@ func Advise(path string, err error) error {
 	if !errors.Is(err, database.ErrNewer) {
 		return err
 	}
-	return fmt.Errorf("%w; install that version or a newer one, or go back with %s, which keeps this database beside the old one", err, WayBack(path))
+	return fmt.Errorf("%w; install that version or a newer one, or go back with %s; the newer database is kept", err, WayBack(path))
 }
 
 // WayBack returns the command that replaces a database, which is newer than this program, by the newest copy that the
@@ -149,7 +149,7 @@ func WayBack(path string) string {
 			}
 		}
 	}
-	return "`strata restore FILE` and a file of `strata backup`"
+	return "a backup (`strata restore FILE`)"
 }
 
 // Original returns the path of the database of which file is a copy that was kept before a migration; empty if it is not

@@ -1,5 +1,5 @@
-// Package mend repairs the parts of a database that its other parts determine: indexes and the search index. It also writes
-// the log of a database into it.
+// Package mend rebuilds the indexes of a database, including the search index, from its tables. It also writes the
+// write-ahead log of a database into it.
 //
 // It must never change a table with the only copy of something, or a database with another fault.
 package mend

@@ -1,4 +1,4 @@
-// Package dist has the scripts and settings that make a release: `make dist`.
+// Package dist contains the scripts and settings that make a release (`make dist`), and tests of the release.
 //
 // It must never contain a version: internal/version has it.
 package dist

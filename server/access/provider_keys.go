@@ -44,8 +44,8 @@ func (k *ProviderKeys) Folder() string { return k.folder }
 // Path returns the path of a provider's file, which may not exist.
 func (k *ProviderKeys) Path(provider string) string { return filepath.Join(k.folder, provider) }
 
-// Load returns the key of a provider; empty if none is stored. Errors wrap ErrExposed, apikey.ErrForm or
-// secrets.ErrUnavailable and never contain the key.
+// Load returns the key of a provider; empty if none is stored. Errors wrap ErrExposed, apikey.ErrForm,
+// secrets.ErrUnavailable or secrets.ErrMissing, and never contain the key.
 func (k *ProviderKeys) Load(provider string) (string, error) {
 	key, name, err := k.read(provider)
 	if name != "" {
@@ -87,6 +87,9 @@ func (k *ProviderKeys) fromKeyring(provider, name string) (string, error) {
 		return key, nil
 	}
 	key, err := k.ring.Get(name)
+	if errors.Is(err, secrets.ErrMissing) {
+		return "", fmt.Errorf("stored key of %s: %w: run `strata login %s`", provider, err, provider)
+	}
 	if err != nil {
 		return "", fmt.Errorf("stored key of %s: %w; unlock the keyring, or run `strata login --key-store file %s`", provider, err, provider)
 	}
@@ -135,7 +138,7 @@ func (k *ProviderKeys) save(provider, key, content string) error {
 // secrets.ErrUnavailable; then nothing has changed.
 func (k *ProviderKeys) Remove(provider string) error {
 	if _, name, err := k.read(provider); err == nil && name != "" {
-		if err := k.ring.Delete(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := k.ring.Delete(name); err != nil && !errors.Is(err, secrets.ErrMissing) {
 			return fmt.Errorf("remove key: %w; unlock the keyring and try again", err)
 		}
 	}

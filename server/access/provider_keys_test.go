@@ -131,6 +131,10 @@ func TestKeysInAKeyring(t *testing.T) {
 		t.Fatal(err)
 	}
 	clear(texts) // by the user
+	_, err := KeysIn(filepath.Dir(k.Folder()), secrets.Fake(texts)).Load("openai")
+	if want := "stored key of openai: the system's keyring does not contain it: run `strata login openai`"; err == nil || err.Error() != want {
+		t.Errorf("a key that is gone from the keyring: error %v, want %s", err, want)
+	}
 	if err := k.Remove("openai"); err != nil {
 		t.Errorf("a key that is gone from the keyring: %v", err)
 	}

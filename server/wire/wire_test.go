@@ -104,7 +104,7 @@ func TestError(t *testing.T) {
 	}{
 		{"one of ours", fmt.Errorf("x: %w", InvalidParams("name is missing")), rpc.CodeInvalidParams, "name is missing"},
 		{"a full disk", fmt.Errorf("%w: %w", session.ErrStorage, historystore.ErrFull), CodeStorage, "the disk or the database is full"},
-		{"a damaged database", fmt.Errorf("list sessions: %w: /home/me", historystore.ErrDamaged), CodeStorage, "the database is damaged; `strata doctor` says more"},
+		{"a damaged database", fmt.Errorf("list sessions: %w: /home/me", historystore.ErrDamaged), CodeStorage, "the database is damaged; run `strata doctor`"},
 		{"another failure of the store", fmt.Errorf("%w: disk I/O error of /home/me", session.ErrStorage), CodeStorage, "database access failed"},
 		{"a stored failure", &session.StoredError{Failure: history.Failure{Code: CodeProvider, Message: "as it was"}}, CodeProvider, "as it was"},
 		{"a missing row", fmt.Errorf("load: %w", history.ErrNotFound), CodeNotFound, "not found"},

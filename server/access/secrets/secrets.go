@@ -27,6 +27,9 @@ const DefaultLimit = 30 * time.Second
 // ErrUnavailable means that there is no keyring, or that it cannot be used now, for example because it is locked.
 var ErrUnavailable = errors.New("the system's keyring is not available")
 
+// ErrMissing means that the keyring does not contain a secret.
+var ErrMissing = errors.New("the system's keyring does not contain it")
+
 // backend is the interface of a keyring. Its methods may block.
 type backend interface {
 	Set(service, name, secret string) error
@@ -91,7 +94,7 @@ func (k *Keyring) Set(name, secret string) error {
 	return err
 }
 
-// Get returns a secret. Errors wrap ErrUnavailable, or fs.ErrNotExist if the keyring does not contain it.
+// Get returns a secret. Errors wrap ErrUnavailable, or ErrMissing.
 func (k *Keyring) Get(name string) (string, error) {
 	if err := k.paused(); err != nil {
 		return "", err
@@ -195,7 +198,7 @@ func translate(err error) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, keyring.ErrNotFound):
-		return fmt.Errorf("the system's keyring does not contain it: %w", fs.ErrNotExist)
+		return ErrMissing
 	}
 	return fmt.Errorf("%w: %s", ErrUnavailable, strings.Join(strings.Fields(err.Error()), " "))
 }

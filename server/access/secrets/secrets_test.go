@@ -2,7 +2,6 @@ package secrets
 
 import (
 	"errors"
-	"io/fs"
 	"net"
 	"os"
 	"path/filepath"
@@ -61,7 +60,7 @@ func (s *slow) Delete(service, name string) error {
 func TestSecretsOfAKeyring(t *testing.T) {
 	f := &slow{Memory: Memory{}}
 	k := &Keyring{limit: time.Minute, backend: f}
-	if _, err := k.Get("a"); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := k.Get("a"); !errors.Is(err, ErrMissing) {
 		t.Errorf("before: %v", err)
 	}
 	if err := k.Set("a", "secret"); err != nil {
@@ -76,7 +75,7 @@ func TestSecretsOfAKeyring(t *testing.T) {
 	if err := k.Delete("a"); err != nil {
 		t.Fatal(err)
 	}
-	if err := k.Delete("a"); !errors.Is(err, fs.ErrNotExist) {
+	if err := k.Delete("a"); !errors.Is(err, ErrMissing) {
 		t.Errorf("deleted twice: %v", err)
 	}
 	f.err = errors.New("it is\n locked")

@@ -8,6 +8,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
@@ -31,7 +33,7 @@ func Command(p *cli.Process) *cobra.Command {
 		Use:   "backup FILE",
 		Short: "Copy the database to a file",
 		Long: "Copy the database, with all sessions, to a file that only you can read. The server may be running: the file contains the\n" +
-			"state of one moment. It is checked, and appears when it is complete. `strata restore` reads it.",
+			"state of one moment. The file is checked, and gets its name when it is complete. `strata restore FILE` brings it back.",
 		Args:              cli.UsageArgs(cobra.ExactArgs(1)),
 		ValidArgsFunction: cli.AnyFile,
 	}
@@ -50,7 +52,11 @@ func backup(ctx context.Context, p *cli.Process, flags *pflag.FlagSet, file stri
 	if err != nil {
 		return err
 	}
-	content, err := store.Create(ctx, connect.Database(p, c), file, store.Options{Replace: force, Progress: progress(p)})
+	path := connect.Database(p, c)
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("backup: %s does not exist: nothing to back up", path)
+	}
+	content, err := store.Create(ctx, path, file, store.Options{Replace: force, Progress: progress(p)})
 	if errors.Is(err, store.ErrExists) {
 		err = fmt.Errorf("%w; --force replaces it", err)
 	}
@@ -72,8 +78,8 @@ func backup(ctx context.Context, p *cli.Process, flags *pflag.FlagSet, file stri
 func warnOfResults(p *cli.Process, c *config.Config) {
 	found, err := filepath.Glob(filepath.Join(c.Folders.State, "recovery-*.json"))
 	if err == nil && len(found) > 0 {
-		fmt.Fprintf(p.Stderr, "strata: %s of a turn could not be stored yet and the backup does not contain it: start the server, which stores it, and back up again (%s)\n",
-			plural.Of(len(found), "result"), filepath.Join(c.Folders.State, "recovery-*.json"))
+		fmt.Fprintf(p.Stderr, "strata: the backup lacks %s that could not be stored yet: start the server, which stores them, and back up again (%s)\n",
+			plural.Of(len(found), "turn result"), filepath.Join(c.Folders.State, "recovery-*.json"))
 	}
 }
 

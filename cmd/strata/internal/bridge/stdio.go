@@ -37,9 +37,9 @@ func Command(p *cli.Process) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "stdio",
 		Short: "Serve ACP on standard input and output",
-		Long: "Pass messages, one JSON object per line, between standard input and output and the running server; start a server if\n" +
-			"none is running. Standard output contains messages only. When the editor exits, its turns continue in the server.\n" +
-			"When the server exits, stdio connects to the next one and continues.",
+		Long: "Pass messages, one JSON object per line, between standard input and output and the running server. If none is running,\n" +
+			"start the installed service, otherwise a server in the background. Standard output contains messages only. When the\n" +
+			"editor exits, its turns continue in the server. When the server exits, stdio connects to the next one and continues.",
 		Args: cli.UsageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if provider != "" {

@@ -121,7 +121,7 @@ func kickstart(ctx context.Context) error {
 }
 
 // knock connects to the socket of the service until the server can be found. The service manager closes the connection if
-// it gives up to start the server.
+// it gives up starting the server.
 func knock(ctx context.Context, p *cli.Process, s unit.Service) (access.ServerFile, error) {
 	dialer := net.Dialer{Timeout: knockTimeout}
 	conn, err := dialer.DialContext(ctx, "tcp", s.Listen)

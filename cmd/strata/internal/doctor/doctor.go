@@ -1,7 +1,7 @@
 // Package doctor is `strata doctor`: it checks configuration, folders, token, database, address, MCP servers and providers.
 //
 // Without --fix it must never change anything, beyond a temporary file that shows whether a folder is writable. With --fix
-// it must never change what nothing else determines.
+// it must never change data that cannot be made again from other data.
 package doctor
 
 import (
@@ -33,8 +33,8 @@ func Command(p *cli.Process) *cobra.Command {
 		Short: "Check configuration, folders, token, database, port, MCP servers and providers",
 		Long: "Check everything that the server needs, and print for each check whether it is ok, or how to correct it.\n" +
 			"Providers with a key are asked for their models; no prompt is sent. MCP servers are not started: see strata mcp test.\n" +
-			"With --fix, faults that can be corrected without a loss are: permissions of Strata's files, files that a crash left,\n" +
-			"damaged indexes of the database, and a log that was not written into it. Each fix is named before and after.\n" +
+			"With --fix, doctor also corrects the faults whose correction loses nothing: permissions of Strata's files, files that a\n" +
+			"crash left, damaged indexes of the database, and a log that was not written into it. Each fix is printed before and after.\n" +
 			"The exit code is 1 if a check fails and is not fixed.",
 		Args: cli.UsageArgs(cobra.NoArgs),
 	}

@@ -98,7 +98,7 @@ func (d *doctor) checkPermissions(ctx context.Context) {
 		}
 		wanted := mode&^0o077 | needed
 		command := fmt.Sprintf("chmod %o %s", wanted, shellword.Quote(path))
-		fixed := d.mend("private", command, func() error { return os.Chmod(path, wanted) })
+		fixed := d.mend(d.subject(path), command, func() error { return os.Chmod(path, wanted) })
 		switch {
 		case fixed && isExposed:
 			d.warnOfReaders(path)

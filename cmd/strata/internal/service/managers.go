@@ -53,7 +53,7 @@ func (s systemd) state() [][2]string {
 		case state == "" && err != nil:
 			state = err.Error()
 		case state == "failed":
-			state += ": strata service logs shows why; strata service install starts it again"
+			state += ": `strata service logs` shows why; `strata service install` starts it again"
 		}
 		lines = append(lines, [2]string{strings.TrimPrefix(name, "strata."), state})
 	}
@@ -95,7 +95,7 @@ func (l launchd) disable() error { return output("launchctl", "bootout", domain(
 func (l launchd) state() [][2]string {
 	out, err := exec.Command("launchctl", "print", domain()+"/"+unit.Label).Output()
 	if err != nil {
-		return [][2]string{{"service", "not loaded: strata service install loads it"}}
+		return [][2]string{{"service", "not loaded: `strata service install` loads it"}}
 	}
 	for line := range strings.Lines(string(out)) {
 		if state, ok := strings.CutPrefix(strings.TrimSpace(line), "state = "); ok {

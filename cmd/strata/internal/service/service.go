@@ -41,16 +41,16 @@ type manager interface {
 	// enable makes the manager run the service now and after each login, and disable ends that; the server is stopped.
 	enable() error
 	disable() error
-	// state describes the service in a few words for each part.
+	// state returns the names of the service's parts with their states.
 	state() [][2]string
 	// logs writes the end of the log.
 	logs(ctx context.Context, lines int, follow bool) error
 }
 
-// withoutService says what happens without a service.
+// withoutService describes how the server starts without a service.
 const withoutService = "without a service, editors and strata start the server when they need it, and it exits after 10 minutes without connections"
 
-// errUnavailable is the answer on systems without a service.
+// errUnavailable is the error on systems without a service manager that Strata supports.
 var errUnavailable = errors.New("strata service needs systemd or launchd: " + withoutService)
 
 func managerOf(p *cli.Process) (manager, error) {
@@ -70,8 +70,8 @@ func newInstall(p *cli.Process) *cobra.Command {
 		Short: "Install the service, so that a connection starts the server",
 		Long: "Install the server as a service of this user. With systemd, the service manager listens at the configured address,\n" +
 			"and the first connection of an editor starts the server. With launchd, the server starts at login.\n" +
-			"The service reads the same configuration and the same keys of `strata login`, but not the variables of this shell.\n" +
-			"Install again after the address or the path of strata has changed.",
+			"The service uses your configuration and the keys of `strata login`, but not the variables of this shell.\n" +
+			"Install the service again if the address, the database or the path of strata has changed.",
 		Args: cli.UsageArgs(cobra.NoArgs),
 	}
 	cmd.Flags().DurationVar(&idle, "exit-idle", defaultIdle, "systemd: exit after `DURATION` without connections; 0: never")
@@ -286,7 +286,7 @@ func unseen(p *cli.Process) []string {
 	return names
 }
 
-// remove removes files, and the folders systemd/user of these if they are empty then.
+// remove removes files, and their folder systemd/user and its parent if they are then empty.
 func remove(files map[string]string) error {
 	var failed []error
 	for path := range files {
@@ -326,7 +326,7 @@ func newUninstall(p *cli.Process) *cobra.Command {
 	}
 }
 
-var errNotInstalled = errors.New("the service is not installed: strata service install")
+var errNotInstalled = errors.New("the service is not installed: run `strata service install`")
 
 func installed(files map[string]string) bool {
 	for path := range files {

@@ -125,7 +125,7 @@ func (r *report) lookPath(ctx context.Context) {
 		other.Version = cli.OneLine(words[1])
 	}
 	r.OnPath = &other
-	r.advise("the search path has another program: %s", path)
+	r.advise("`strata` on the search path is another program: %s", path)
 }
 
 func (r *report) addServer(ctx context.Context, running access.ServerFile) error {
@@ -136,17 +136,17 @@ func (r *report) addServer(ctx context.Context, running access.ServerFile) error
 	version, own := running.Version, r.Program.Version
 	s := server{PID: running.PID, Version: version, Differs: version != own, Older: older(version, own), Turns: turns}
 	r.Server = &s
-	what := "another version"
+	what := "has another version"
 	if s.Older {
-		what = "older"
+		what = "is older"
 	}
 	switch {
 	case !s.Differs:
 	case turns > 0:
-		r.advise("the running server is %s than this program, and runs %s: `strata stop --wait` ends it after that, "+
+		r.advise("the running server %s than this program, and runs %s: `strata stop --wait` ends it after that, "+
 			"`strata stop` now; the next command or editor starts this version", what, plural.Of(turns, "turn"))
 	default:
-		r.advise("the running server is %s than this program: `strata stop` ends it, and the next command or editor starts this version", what)
+		r.advise("the running server %s than this program: `strata stop` ends it, and the next command or editor starts this version", what)
 	}
 	return nil
 }

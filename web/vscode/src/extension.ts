@@ -56,11 +56,11 @@ export function start(context: vscode.ExtensionContext, platform: Platform): voi
   const hud = new Hud(page, current);
   const sessions: SessionCommands = new SessionCommands({ connection, list, current, files, chat, target: (given) => target(given) });
   const tree = new SessionTree(list, () => (vscode.workspace.workspaceFolders ?? []).flatMap(({ uri }) => files.path(uri) ?? []), () => current.id);
-  const target = targeting(connection, current, () => tree.selected);
+  const target = targeting(connection, current, () => tree.selected());
   const open = (id: string): Promise<void> => sessions.open(id);
 
   const contextFiles = new ContextFiles(current, files);
-  const contextCommands = new ContextCommands({ connection, current, files, createSession: () => sessions.create(), selection: () => contextTree.selection });
+  const contextCommands = new ContextCommands({ connection, current, files, createSession: () => sessions.create(), selection: () => contextTree.selection() });
   const contextTree: ContextTree = new ContextTree(contextFiles, reporting((uris: vscode.Uri[]) => contextCommands.add(uris)));
   const proposals = new Proposals();
   const approvals = new Approvals(questions, proposals, files, isInSight);

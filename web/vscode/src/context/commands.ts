@@ -22,9 +22,9 @@ export class ContextCommands {
   readonly #current: CurrentSession;
   readonly #files: Files;
   readonly #createSession: () => Promise<void>;
-  readonly #selection: () => readonly ContextNode[];
+  readonly #selection: () => Promise<readonly ContextNode[]>;
 
-  constructor(parts: { connection: Connection; current: CurrentSession; files: Files; createSession: () => Promise<void>; selection: () => readonly ContextNode[] }) {
+  constructor(parts: { connection: Connection; current: CurrentSession; files: Files; createSession: () => Promise<void>; selection: () => Promise<readonly ContextNode[]> }) {
     this.#connection = parts.connection;
     this.#current = parts.current;
     this.#files = parts.files;
@@ -34,9 +34,9 @@ export class ContextCommands {
 
   readonly table = {
     addToContext: (given: Given, ...more: (Given | Given[])[]) => this.add(chosenFiles(given, more)),
-    removeFromContext: (node?: ContextNode, nodes?: ContextNode[]) => this.#remove(this.#chosen(node, nodes)),
-    pinFile: (node?: ContextNode, nodes?: ContextNode[]) => this.#pin(this.#chosen(node, nodes), true),
-    unpinFile: (node?: ContextNode, nodes?: ContextNode[]) => this.#pin(this.#chosen(node, nodes), false),
+    removeFromContext: async (node?: ContextNode, nodes?: ContextNode[]) => this.#remove(await this.#chosen(node, nodes)),
+    pinFile: async (node?: ContextNode, nodes?: ContextNode[]) => this.#pin(await this.#chosen(node, nodes), true),
+    unpinFile: async (node?: ContextNode, nodes?: ContextNode[]) => this.#pin(await this.#chosen(node, nodes), false),
     clearContext: () => this.#clear(),
   };
 
@@ -67,8 +67,8 @@ export class ContextCommands {
     return [...paths];
   }
 
-  #chosen(node: ContextNode | undefined, nodes: readonly ContextNode[] | undefined): FileNode[] {
-    const all = nodes ?? (node ? [node] : this.#selection());
+  async #chosen(node: ContextNode | undefined, nodes: readonly ContextNode[] | undefined): Promise<FileNode[]> {
+    const all = nodes ?? (node ? [node] : await this.#selection());
     return all.filter((one): one is FileNode => 'file' in one);
   }
 

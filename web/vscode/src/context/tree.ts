@@ -1,5 +1,6 @@
 import * as vscode from 'vscode';
 import { baseName, folderName, tokens } from '../format.js';
+import { selectionOf } from '../selection.js';
 import type { ContextFiles } from './files.js';
 import { isSeen, type Context, type ContextFile } from './rows.js';
 import { factsOf, stateOf } from './words.js';
@@ -41,8 +42,8 @@ export class ContextTree implements vscode.TreeDataProvider<ContextNode>, vscode
     this.#subscription = context.onDidChange(() => this.#show());
   }
 
-  get selection(): readonly ContextNode[] {
-    return this.#view.selection;
+  selection(): Promise<readonly ContextNode[]> {
+    return selectionOf(this.#view);
   }
 
   getChildren(node?: ContextNode): ContextNode[] {

@@ -9,9 +9,9 @@ export type Given = Listed | 'selection' | undefined;
 /** Returns the session that a command is for: the given one, the selected one, or by default the current one. */
 export type Target = (given: Given) => Promise<Listed>;
 
-export function targeting(connection: Connection, current: CurrentSession, selected: () => Listed | undefined): Target {
+export function targeting(connection: Connection, current: CurrentSession, selected: () => Promise<Listed | undefined>): Target {
   return async (given) => {
-    const listed = given === 'selection' ? selected() : given;
+    const listed = given === 'selection' ? await selected() : given;
     if (listed) return listed;
     if (given === 'selection' || current.id === null) throw new Error(vscode.l10n.t('open a session first'));
     const { session } = await connection.required().call('_strata/session/info', { sessionId: current.id });

@@ -1,5 +1,6 @@
 import * as vscode from 'vscode';
 import { baseName, when } from '../format.js';
+import { selectionOf } from '../selection.js';
 import { titleOf, type Listed, type SessionList } from './list.js';
 
 /** A folder whose sessions are shown below it; the sessions of the workspace have none. */
@@ -34,9 +35,9 @@ export class SessionTree implements vscode.TreeDataProvider<Node>, vscode.Dispos
     this.#subscription = list.onDidChange(() => this.refresh());
   }
 
-  /** The selected session. */
-  get selected(): Listed | undefined {
-    return this.#view.selection.find((node): node is Listed => 'info' in node);
+  /** Returns the selected session. */
+  async selected(): Promise<Listed | undefined> {
+    return (await selectionOf(this.#view)).find((node): node is Listed => 'info' in node);
   }
 
   refresh(): void {

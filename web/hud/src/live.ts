@@ -3,6 +3,7 @@ import type { Client, ConnectOptions } from "@strata/client";
 import { route } from "./routes.ts";
 import { client, isOpen, start } from "./store/connection.ts";
 import { connectionChanged } from "./store/server.ts";
+import { searchAgain } from "./store/search.ts";
 import { open } from "./store/session.ts";
 import { follow, lost } from "./store/sessions.ts";
 import { failed } from "./store/toasts.ts";
@@ -13,7 +14,8 @@ export function live(connectTo?: (options: ConnectOptions) => Promise<Client>): 
     const now = isOpen.value;
     untracked(() => {
       connectionChanged(now);
-      if (!now) lost();
+      if (now) searchAgain();
+      else lost();
     });
   });
   effect(() => {

@@ -54,6 +54,11 @@ export function search(text: string): void {
   timer = setTimeout(() => void ask(text, undefined), DEBOUNCE_MS) as unknown as number;
 }
 
+/** searchAgain repeats a search that failed. */
+export function searchAgain(): void {
+  if (problem.peek() !== "") search(query.peek());
+}
+
 /** searchIn changes where a search looks. The session or folder is that of the open session, also after another is opened. */
 export function searchIn(kind: Scope["kind"]): void {
   scope.value = here(kind);

@@ -69,7 +69,9 @@ func TestH25NothingMovesUnderThePointer(t *testing.T) {
 	p.moveTo("#main")
 	p.Wait(lines + `.join() === "four,In four,three,In three,one,In one,two,In two"`)
 
-	p.Type("/" + kb.ArrowDown)
+	p.Type("/")
+	p.Wait(`document.activeElement?.matches("#search")`)
+	p.Type(kb.ArrowDown)
 	p.Wait(`document.activeElement?.matches(".line a")`)
 	add("two", "Also in two")
 	p.Wait(lines + `.join() === "four,In four,three,In three,one,In one,two,In two,Also in two"`)

@@ -258,6 +258,7 @@ func (e *editor) openFile(name string) {
 	e.Click(fmt.Sprintf(".explorer-folders-view .monaco-list-row[aria-label^=%q]", name))
 	e.Wait(fmt.Sprintf("document.querySelector(\".tab.active[data-resource-name='%s']\")", name))
 	e.run("workbench.view.extension.strata")
+	e.chat("#hud > *") // it can take the focus until it is loaded
 }
 
 // waitLines waits until the open document has these first lines.

@@ -48,6 +48,7 @@ func TestChatIsHiddenAndShown(t *testing.T) {
 	if err := client.Call("_strata/history/append", map[string]any{"sessionId": sid, "messages": messages}, nil); err != nil {
 		t.Fatal(err)
 	}
+	c.Wait(`(document.querySelector(".to-end")?.click(), document.querySelector(".transcript")?.innerText.includes("Reply 79"))`)
 	c.prompt("call run_command {\"command\": \"echo first; echo second\"}\n---\nsay Done.")
 	c.click(".question button.primary")
 	c.waitText(".transcript", "Done.")
@@ -58,6 +59,10 @@ func TestChatIsHiddenAndShown(t *testing.T) {
 	c.Wait(`document.querySelector(".to-end")`)
 	hudtest.EvalIn[string](c.Frame, markSeen)
 	place := hudtest.EvalIn[[2]any](c.Frame, restsAtTop)
+	for place[1].(float64) > -4 { // a row that begins at the edge is sometimes not the one at the edge
+		hudtest.EvalIn[int](c.Frame, `((w) => (w.scrollTop += 12, 1))(document.querySelector(".transcript"))`)
+		place = hudtest.EvalIn[[2]any](c.Frame, restsAtTop)
+	}
 	key := func() string { return place[0].(string) }
 	check := func(after string) {
 		t.Helper()

@@ -30,6 +30,11 @@ const restsAtTop = `new Promise((done) => {
 	look();
 })`
 
+// shown returns an expression that is true if the transcript shows a text, and goes to the newest message.
+func shown(text string) string {
+	return fmt.Sprintf(`(document.querySelector(".to-end")?.click(), document.querySelector(".transcript")?.innerText.includes(%s))`, quoted(text))
+}
+
 // markSeen marks the document.
 const markSeen = `document.querySelector("#prompt").dataset.seen = "yes"`
 
@@ -48,10 +53,10 @@ func TestChatIsHiddenAndShown(t *testing.T) {
 	if err := client.Call("_strata/history/append", map[string]any{"sessionId": sid, "messages": messages}, nil); err != nil {
 		t.Fatal(err)
 	}
-	c.Wait(`(document.querySelector(".to-end")?.click(), document.querySelector(".transcript")?.innerText.includes("Reply 79"))`)
+	c.Wait(shown("Reply 79"))
 	c.prompt("call run_command {\"command\": \"echo first; echo second\"}\n---\nsay Done.")
 	c.click(".question button.primary")
-	c.waitText(".transcript", "Done.")
+	c.Wait(shown("Done."))
 	c.click(".call .disclosure")
 	c.Wait(`document.querySelector(".call-body")`)
 	hudtest.EvalIn[bool](c.Frame, `(document.querySelector("#prompt").focus(), document.execCommand("insertText", false, "A draft"))`)

@@ -119,7 +119,9 @@ func (r *report) lookPath(ctx context.Context) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, otherLimit)
 	defer cancel()
-	out, err := exec.CommandContext(ctx, path, "version").Output()
+	cmd := exec.CommandContext(ctx, path, "version")
+	cmd.WaitDelay = time.Second // for the output, which a child of the program can keep open
+	out, err := cmd.Output()
 	other := program{Path: path, Version: "unknown"}
 	if words := strings.Fields(string(out)); err == nil && len(words) > 1 && words[0] == "strata" {
 		other.Version = cli.OneLine(words[1])

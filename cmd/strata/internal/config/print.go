@@ -32,7 +32,7 @@ func (c *Config) Print(w io.Writer, keys ...string) error {
 	return table.Flush()
 }
 
-// selected reports whether one of the keys stands for a setting, and notes each that does. Without keys all settings are
+// selected reports whether a setting matches one of the keys, and marks these keys as found. Without keys, all settings are
 // selected.
 func selected(dotted string, keys []string, found map[string]bool) bool {
 	is := len(keys) == 0

@@ -19,7 +19,7 @@ import (
 	"strata/server/access"
 )
 
-// mend runs a fix if that is wanted, and names it before and after. It reports whether the fault is gone.
+// mend runs a fix with --fix, and prints it before and after. It reports whether the fault is fixed.
 func (d *doctor) mend(subject, fix string, do func() error) bool {
 	if !d.fixes {
 		return false

@@ -1,5 +1,5 @@
-// Package upgrade is `strata upgrade --check`: it says what is known on this machine about the versions of the program, the
-// running server and the database.
+// Package upgrade is `strata upgrade --check`: it prints the versions of the program, the running server and the
+// database.
 //
 // It must never use the network, start a server, or change anything.
 package upgrade
@@ -50,7 +50,7 @@ func Command(p *cli.Process) *cobra.Command {
 	return cmd
 }
 
-// report is what is known.
+// report is the result of the comparison.
 type report struct {
 	Program  program   `json:"program"`
 	OnPath   *program  `json:"onPath,omitempty"` // if the search path names another program
